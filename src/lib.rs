@@ -29,6 +29,7 @@ mod clearance;
 pub mod cli;
 pub mod client;
 pub mod config;
+mod credentials;
 mod data_dir;
 #[cfg(feature = "simulator")]
 mod demo;
@@ -50,6 +51,7 @@ mod panel;
 mod presses;
 mod priority;
 mod probe;
+mod programs;
 mod retry;
 pub mod runtime;
 mod screen;

@@ -7,8 +7,8 @@ use clap::{Arg, Args};
 use zeroize::Zeroizing;
 
 use super::{CommandError, NodeArgs, ReadArgs};
+use crate::credentials;
 use crate::client::{Client, ClientError, NodeUrl};
-use crate::mqtt::access;
 
 /// The variable that names the node at another computer.
 pub(super) const URL: &str = "LIFTMESH_URL";
@@ -71,7 +71,7 @@ impl RemoteArgs {
     pub(super) fn client(&self, url: NodeUrl) -> Result<Client, CommandError> {
         let Self { token_file, ca, .. } = self;
         let token = match token_file {
-            Some(path) => Some(access::password(path).map_err(ClientError::Token)?),
+            Some(path) => Some(credentials::password(path).map_err(ClientError::Token)?),
             None => env::var("LIFTMESH_TOKEN").ok().map(Zeroizing::new),
         };
         let ca = ca.clone().or_else(|| env::var_os("LIFTMESH_CA").map(PathBuf::from));

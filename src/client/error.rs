@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::place::Place;
 use crate::exit::Exit;
-use crate::mqtt::access::AccessError;
+use crate::credentials::CredentialsError;
 
 /// Why a node could not be asked. No message has the token.
 #[derive(Debug, thiserror::Error)]
@@ -32,13 +32,13 @@ pub enum ClientError {
     Socket { path: PathBuf, source: io::Error },
     /// The token's file can't be used. Nothing was sent.
     #[error("the token of --token-file: {0}")]
-    Token(AccessError),
+    Token(CredentialsError),
     /// Nothing was sent.
     #[error("the token is malformed: it must be one line, as `liftmesh token create` prints it")]
     MalformedToken,
     /// Nothing was sent.
     #[error("CA certificates: {0}")]
-    Authorities(AccessError),
+    Authorities(CredentialsError),
     /// Nothing was sent.
     #[error("the system gives this program no more resources")]
     Runtime(#[source] io::Error),

@@ -46,10 +46,10 @@ pub use self::place::Place;
 pub use self::url::{NodeUrl, UrlError};
 pub(crate) use self::watch::Streamed;
 pub use self::watch::{Notice, Watch};
+use crate::credentials;
 use crate::journal::AuditRecord;
 #[cfg(any(test, feature = "simulator"))]
 use crate::mesh::Cable;
-use crate::mqtt::access;
 use crate::operator::{SOCKET, stand_ins};
 use crate::presses::Presses;
 use crate::tokens::{Change as TokenChange, ChangeToken};
@@ -156,7 +156,7 @@ impl Client {
         ca_file: Option<&Path>,
     ) -> Result<Self, ClientError> {
         let tls = if url.is_encrypted() {
-            let config = access::tls(ca_file).map_err(ClientError::Authorities)?;
+            let config = credentials::tls(ca_file).map_err(ClientError::Authorities)?;
             Some(TlsConnector::from(Arc::new(config)))
         } else {
             None

@@ -13,12 +13,12 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::auth::authorize;
-use super::commands::{direct, no_car};
+use super::commands::direct;
 use super::extract::Path;
-use super::problem::Problem;
 use super::routes::{App, json, parsed};
 use crate::operator::Command;
 use crate::tokens::Scope;
+use crate::programs::{Problem, no_car};
 
 /// Locks or unlocks a floor.
 #[derive(Debug, Deserialize, ToSchema)]

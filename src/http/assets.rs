@@ -10,7 +10,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use super::extract::Path;
-use super::problem::Problem;
+use crate::programs::Problem;
 
 /// What a page of the panel may do: load what this node serves, and nothing else.
 const POLICY: &str = "default-src 'self'; base-uri 'none'; form-action 'none'; \

@@ -10,10 +10,10 @@ use axum::http::{Extensions, HeaderMap, StatusCode, header};
 use tokio::sync::watch;
 use tokio::time::sleep;
 
-use super::problem::Problem;
 use super::routes::App;
 use crate::journal::Account;
 use crate::tokens::{self, Scope, Token, TokenHash, Tokens};
+use crate::programs::Problem;
 
 /// How often a stream looks at the wall clock, which may be set at any time.
 const RECHECK: Duration = Duration::from_mins(1);

@@ -17,12 +17,11 @@ use utoipa::ToSchema;
 
 use super::auth::{Bearer, authorize};
 use super::extract::Path;
-use super::placed::{PlacedCall, chosen_or_random, id_reused, wish};
-use super::problem::Problem;
 use super::routes::{App, json, parsed};
-use super::sessions::{self, OpenSession};
+use super::sessions;
 use crate::operator::{ErrorCode, NodeLoop, Refused};
 use crate::tokens::Scope;
+use crate::programs::{OpenSession, PlacedCall, Problem, chosen_or_random, id_reused, wish};
 
 /// A call to place.
 #[derive(Debug, Clone, Deserialize, ToSchema)]

@@ -16,12 +16,12 @@ use utoipa::ToSchema;
 
 use super::auth::authorize;
 use super::extract::Path;
-use super::problem::Problem;
 use super::routes::{App, json, parsed};
 use crate::journal::Account;
 use crate::latch::{Evidence, Latch};
 use crate::operator::{Command, words};
 use crate::tokens::Scope;
+use crate::programs::{Problem, no_car};
 
 /// The mode to set for a car.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -396,10 +396,6 @@ pub(super) fn nothing_to_clear(detail: &str) -> Problem {
 
 pub(super) fn not_here(detail: String) -> Problem {
     Problem::new(StatusCode::CONFLICT, "not_here", detail)
-}
-
-pub(super) fn no_car(detail: &dyn Display) -> Problem {
-    Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "unknown_car", detail.to_string())
 }
 
 pub(super) fn wrong(what: &str, cause: impl Display) -> Problem {

@@ -12,12 +12,12 @@ use utoipa::ToSchema;
 
 use super::auth::{authorize, authorize_local};
 use super::commands::wrong;
-use super::problem::Problem;
 use super::routes::{self, App, parsed};
 use crate::mesh::Cable;
 use crate::operator::words;
 use crate::presses::Presses;
 use crate::tokens::{ChangeToken, Scope};
+use crate::programs::Problem;
 
 /// The network cable that fault injection is to have.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]

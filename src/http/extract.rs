@@ -4,8 +4,8 @@
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use serde::de::DeserializeOwned;
+use crate::programs::Problem;
 
-use super::problem::Problem;
 
 /// The variable parts of a path.
 pub(super) struct Path<T>(pub(super) T);

@@ -5,8 +5,8 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use elevator_fleet::node::Status;
 
-use super::problem::Problem;
 use super::routes::App;
+use crate::programs::Problem;
 
 /// `GET /healthz`: the process answers.
 pub(super) async fn live() -> &'static str {

@@ -27,11 +27,10 @@ use tracing::{info, warn};
 
 use super::admission::too_many;
 use super::auth::{Bearer, Pass, bearer};
-use super::commands::{ClearHang, HangCleared, LatchState, no_car, not_here, nothing_to_clear};
+use super::commands::{ClearHang, HangCleared, LatchState, not_here, nothing_to_clear};
 use super::extract::Path;
 use super::limits::Limits;
 use super::places::{STREAMS, Streams};
-use super::problem::Problem;
 use super::routes::{Endpoint, guarded, json, limit, not_allowed, parsed, within};
 use super::stream::Frame;
 use super::tls::Renewal;
@@ -40,6 +39,7 @@ use crate::clearance::{self, ClearError, Clearance, Cleared};
 use crate::journal::Account;
 use crate::latch::{self, Latch};
 use crate::tokens::{Scope, StoredTokens, Token, TokenName, Tokens};
+use crate::programs::{Problem, no_car};
 
 /// The bound of the queue of requests; when it is full, handlers wait until their own time limit.
 const QUEUE: usize = 32;

@@ -18,12 +18,12 @@ use prometheus::{
 };
 use tracing::error;
 
-use super::problem::Problem;
 use super::routes::App;
 use crate::journal::CommitTimes;
 use crate::mesh::Count;
 use crate::mqtt_metrics;
 use liftmesh_api::OrderState;
+use crate::programs::Problem;
 
 /// The upper bounds of the histogram of waiting times, in seconds.
 const WAITING: [f64; 12] =

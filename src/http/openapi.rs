@@ -13,9 +13,9 @@ use utoipa::openapi::path::{Operation, ParameterIn, PathItem};
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme};
 use utoipa::openapi::{ContentBuilder, Ref, RefOr, ResponseBuilder};
 
-use super::problem::Problem;
 use super::routes;
 use crate::tokens::Scope;
+use crate::programs::Problem;
 
 #[derive(OpenApi)]
 #[openapi(

@@ -10,7 +10,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::origin::Origin;
-use super::problem::Problem;
+use crate::programs::Problem;
 
 /// The most connections at a time, those of event streams and `WebSockets` included.
 const CONNECTIONS: usize = 320;

@@ -33,7 +33,6 @@ use super::health;
 use super::metrics::{self, Counted};
 use super::openapi;
 use super::places::{STREAMS, Streams};
-use super::problem::Problem;
 use super::sessions;
 use super::snapshot::{Look, Looks};
 use super::statistics::{self, Figures};
@@ -42,6 +41,7 @@ use super::websocket;
 use crate::operator::NodeLoop;
 use crate::tokens::{Token, Tokens};
 use liftmesh_api::{Car, Fleet, Order};
+use crate::programs::Problem;
 
 /// The longest body of a request, in bytes.
 const LONGEST_BODY: usize = 16 * 1024;

@@ -26,9 +26,9 @@ use tracing::{debug, info, warn};
 use super::auth::Local;
 use super::origin::Origin;
 use super::places::{Place, Placed, Places, Streams};
-use super::problem::Problem;
 use super::tls::{Renewal, TlsFiles};
 use crate::tokens::Scope;
+use crate::programs::Problem;
 
 /// Between two attempts to listen.
 const RETRY: Duration = Duration::from_secs(10);

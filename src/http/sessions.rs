@@ -15,70 +15,11 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::auth::{Bearer, authorize};
-use super::commands::no_car;
 use super::extract::Path;
-use super::placed::{Way, chosen_or_random};
-use super::problem::Problem;
 use super::routes::{App, json, parsed};
 use crate::operator::SessionChange;
 use crate::tokens::{Scope, TokenHash};
-
-/// How long a door is held open if the robot does not say.
-const USUAL_HOLD: u16 = 30;
-
-/// A robot's request for a car.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct OpenSession {
-    /// The car; null means the one that gets there first.
-    #[schema(example = "B")]
-    car: Option<String>,
-    /// Where the car holds its door open.
-    #[schema(example = 3)]
-    floor: u8,
-    /// Where it goes next by itself and holds its door open again; null if the robot will ask for
-    /// it.
-    to: Option<u8>,
-    /// How long, at each floor: 1 to 120 seconds; default 30.
-    #[schema(minimum = 1, maximum = 120, example = 30)]
-    seconds: Option<u16>,
-    /// Chosen by the client, 1 to 64 bytes without control characters: repeating an id with the
-    /// same token means the same session, at any node.
-    #[schema(min_length = 1, max_length = 64, example = "5b0e0f4e-0c65-4b5e-9d0f-1f1d6a8f2f11")]
-    pub(crate) request_id: Option<String>,
-    /// The robot has a right of access, so a locked floor accepts it. Needs a token with the scope
-    /// `access`.
-    #[serde(default)]
-    pub(crate) access: bool,
-}
-
-impl OpenSession {
-    /// A robot's trip.
-    pub(crate) fn of_trip(
-        RobotTrip { from, to, car, seconds, .. }: RobotTrip,
-        request_id: Option<String>,
-        access: bool,
-    ) -> Self {
-        Self { car, floor: from, to: Some(to), seconds, request_id, access }
-    }
-
-    /// The request of this name.
-    pub(crate) fn request(
-        self,
-        id: RequestId,
-        bearer: String,
-        access: Access,
-    ) -> Result<SessionRequest, Problem> {
-        let Self { car, floor: at, to, seconds, request_id: _, access: _ } = self;
-        let asked = Asked {
-            floor: floor(at)?,
-            to: to.map(floor).transpose()?,
-            seconds: seconds.unwrap_or(USUAL_HOLD),
-            car: car.as_deref().map(NodeId::new).transpose().map_err(|cause| no_car(&cause))?,
-        };
-        Ok(SessionRequest { id, bearer, asked, access })
-    }
-}
+use crate::programs::{OpenSession, Problem, Way, chosen_or_random, floor, not_open, other_owner, owner, refused};
 
 /// Where the robot wants to go next.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -95,20 +36,9 @@ pub(super) struct NextFloor {
     access: bool,
 }
 
-/// What the fleet calls the bearer of this identity. Who has opened a session is told by its name.
-pub(crate) fn owner(identity: &TokenHash) -> u32 {
-    Way::Http.owner(identity.as_bytes())
-}
-
 /// What the fleet calls a token's request. One token is told from another of the same name by its hash.
 pub(super) fn request_of(bearer: &Bearer, request_id: &str) -> RequestId {
     Way::Http.request(bearer.identity.as_bytes(), request_id)
-}
-
-pub(crate) fn floor(index: u8) -> Result<Floor, Problem> {
-    Floor::try_from(index).map_err(|cause| {
-        Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "no_such_button", cause.to_string())
-    })
 }
 
 /// What a call or session with or without a right of access needs.
@@ -119,29 +49,6 @@ pub(super) fn scope(access: bool) -> (Scope, Access) {
 /// The session of this name.
 fn named(id: &str) -> Result<RequestId, Problem> {
     RequestId::parse(id).ok_or_else(not_open)
-}
-
-pub(crate) fn not_open() -> Problem {
-    Problem::new(StatusCode::NOT_FOUND, "not_open", "unknown session")
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "map_err hands it over")]
-pub(crate) fn refused(cause: SessionRefused) -> Problem {
-    let (status, code) = match &cause {
-        SessionRefused::NoSuchFloor { .. } | SessionRefused::SameFloor(_) => {
-            (StatusCode::UNPROCESSABLE_ENTITY, "no_such_button")
-        }
-        SessionRefused::UnknownCar(_) => (StatusCode::UNPROCESSABLE_ENTITY, "unknown_car"),
-        SessionRefused::Time => (StatusCode::BAD_REQUEST, "malformed"),
-        SessionRefused::Recalled => (StatusCode::CONFLICT, "fire_recall"),
-        SessionRefused::EmergencyPower => (StatusCode::CONFLICT, "emergency_power"),
-        SessionRefused::FloorLocked(_) => (StatusCode::CONFLICT, "floor_locked"),
-        SessionRefused::TooMany => (StatusCode::CONFLICT, "too_many_sessions"),
-        SessionRefused::Reused => (StatusCode::CONFLICT, "request_id_reused"),
-        SessionRefused::NotOpen => return not_open(),
-        SessionRefused::Setting(_) => (StatusCode::CONFLICT, "too_many_settings"),
-    };
-    Problem::new(status, code, cause.to_string())
 }
 
 /// The token of a request that changes the session of this name, and the session.
@@ -166,11 +73,6 @@ fn check_owner(bearer: &Bearer, id: RequestId) -> Result<(), Problem> {
         return Ok(());
     }
     Err(other_owner("the session was opened with another token"))
-}
-
-/// Somebody else has opened a session.
-pub(crate) fn other_owner(detail: &str) -> Problem {
-    Problem::new(StatusCode::FORBIDDEN, "other_owner", detail)
 }
 
 /// Opens a session for the bearer of a token; returns it, and whether it is new.
@@ -316,5 +218,3 @@ pub(super) async fn end_session(
     let session = ended.map_err(refused)?;
     Ok(json(StatusCode::OK, &SessionView::from(&session)))
 }
-
-const _: () = assert!(USUAL_HOLD <= LONGEST_HOLD);

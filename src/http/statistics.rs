@@ -21,11 +21,11 @@ use tracing::{debug, warn};
 
 use super::extract::Query;
 use super::metrics::Counted;
-use super::problem::Problem;
 use super::routes::{App, json};
 use super::snapshot::Looks;
 use crate::operator::{self, Event, NodeLoop, Reply};
 use crate::statistics::{Asked, CarState, Quarter, Slot, Tally, Window};
+use crate::programs::Problem;
 
 /// How often the cars are looked at.
 const WATCH: Duration = Duration::from_secs(5);

@@ -8,10 +8,10 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use tokio::time::{Instant, timeout};
 
-use super::problem::Problem;
 use super::server::WRITE_LIMIT;
 use super::stream::{Client, End};
 use crate::bucket::Bucket;
+use crate::programs::Problem;
 
 /// The longest message that a client may send, in bytes: clients send no messages but pings.
 const LONGEST: usize = 1024;

@@ -8,9 +8,7 @@ use elevator_fleet::settings::RequestId;
 use liftmesh_api::{CallWish, RobotTrip};
 use serde::Deserialize;
 
-use crate::http::Problem;
-use crate::http::placed::{check_id, wish};
-use crate::http::sessions::{OpenSession, floor, not_open};
+use crate::programs::{OpenSession, Problem, check_id, floor, not_open, wish};
 use crate::operator::SessionChange;
 
 /// The longest payload, in bytes.

@@ -24,9 +24,9 @@ use super::asked::{Asked, Inbox, no_topic, too_large};
 use super::broker::Prefix;
 use super::line::{Ack, Message};
 use super::session::JSON;
-use crate::http::Problem;
-use crate::http::placed::{PlacedCall, PlacedState, Way, id_reused};
-use crate::http::sessions::{OpenSession, other_owner, refused};
+use crate::programs::{
+    OpenSession, PlacedCall, PlacedState, Problem, Way, id_reused, other_owner, refused,
+};
 use crate::mqtt_metrics::CallOutcome;
 use crate::operator::{ErrorCode, NodeLoop, Refused};
 

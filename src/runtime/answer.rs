@@ -12,7 +12,7 @@ use tracing::{debug, warn};
 
 use super::Running;
 use super::audit::Author;
-use crate::http::sessions::owner;
+use crate::programs::owner;
 use crate::journal::{Account, AuditEvent};
 use crate::log;
 use crate::mqtt::Mqtt;

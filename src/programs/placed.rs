@@ -24,7 +24,7 @@ pub(crate) struct PlacedCall {
     /// For `/api/v1/calls/{receipt}`, which shows the progress of this call. Null for a passenger's
     /// call without `request_id` over MQTT.
     #[schema(example = "5bd1e99500c0ffee00c0ffee")]
-    pub(super) receipt: Option<String>,
+    pub(crate) receipt: Option<String>,
     pub(crate) state: PlacedState,
     #[schema(value_type = CallWishSchema)]
     call: CallWish,
@@ -89,7 +89,7 @@ pub(crate) fn check_id(id: &str) -> Result<(), Problem> {
 }
 
 /// The id of a request that has none is like no other.
-pub(super) fn chosen_or_random(id: Option<String>) -> Result<String, Problem> {
+pub(crate) fn chosen_or_random(id: Option<String>) -> Result<String, Problem> {
     let Some(id) = id else {
         return Ok(format!("{:016x}", getrandom::u64().map_err(|_none| Problem::no_answer())?));
     };

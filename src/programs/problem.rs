@@ -42,16 +42,16 @@ impl Problem {
         Self::new(StatusCode::BAD_REQUEST, "malformed", detail)
     }
 
-    pub(super) fn busy(detail: impl Into<String>) -> Self {
+    pub(crate) fn busy(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", detail)
     }
 
-    pub(super) fn no_answer() -> Self {
+    pub(crate) fn no_answer() -> Self {
         Refused::no_answer().into()
     }
 
     /// The node is at fault, and the log has the reason.
-    pub(super) fn internal() -> Self {
+    pub(crate) fn internal() -> Self {
         let detail = "the answer can't be generated: the node's log says why";
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", detail)
     }
@@ -69,7 +69,7 @@ impl Problem {
         }
     }
 
-    pub(super) fn status(&self) -> StatusCode {
+    pub(crate) fn status(&self) -> StatusCode {
         StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
     }
 }

@@ -1,0 +1,140 @@
+//! Passwords and tokens in files, and the authorities whose certificates count.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustix::fs::OFlags;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use rustls::{ClientConfig, RootCertStore};
+use zeroize::Zeroizing;
+
+/// More than a password or a file of certificates needs, in bytes.
+const LONGEST: u64 = 1024 * 1024;
+
+/// Why a secret or a certificate can't be used. Nothing was sent.
+#[derive(Debug, thiserror::Error)]
+pub enum CredentialsError {
+    #[error("{}: {source}", path.display())]
+    Io { path: PathBuf, source: io::Error },
+    #[error("{}: not a file", path.display())]
+    NoFile { path: PathBuf },
+    #[error(
+        "{}: others may read or change it (mode {mode:04o}); fix it with: chmod o= {}",
+        path.display(), path.display()
+    )]
+    Exposed { path: PathBuf, mode: u32 },
+    #[error("{}: it must be one line of text", path.display())]
+    NoPassword { path: PathBuf },
+    #[error("{}: it contains no PEM certificate", path.display())]
+    NoCertificate { path: PathBuf },
+    #[error("the system has no CA certificates: name a file with some (mqtt.ca_file or --ca)")]
+    NoAuthorities,
+    #[error("TLS: {0}")]
+    Tls(#[from] rustls::Error),
+    #[error("the disk does not answer")]
+    NoAnswer,
+}
+
+/// The line of a file that others can't read: a password or a token.
+///
+/// # Errors
+/// [`CredentialsError`]
+pub(crate) fn password(path: &Path) -> Result<Zeroizing<String>, CredentialsError> {
+    let (bytes, mode) = contents(path)?;
+    if mode & 0o007 != 0 {
+        return Err(CredentialsError::Exposed { path: path.to_owned(), mode });
+    }
+    let text = std::str::from_utf8(&bytes).unwrap_or_default();
+    let word = text.strip_suffix('\n').unwrap_or(text);
+    let word = word.strip_suffix('\r').unwrap_or(word);
+    if word.is_empty() || word.chars().any(char::is_control) {
+        return Err(CredentialsError::NoPassword { path: path.to_owned() });
+    }
+    Ok(Zeroizing::new(word.to_owned()))
+}
+
+/// A client that trusts the authorities of a file, or else the system's.
+///
+/// # Errors
+/// [`CredentialsError`]
+pub(crate) fn tls(ca_file: Option<&Path>) -> Result<ClientConfig, CredentialsError> {
+    let mut authorities = RootCertStore::empty();
+    if let Some(path) = ca_file {
+        let no_certificate = || CredentialsError::NoCertificate { path: path.to_owned() };
+        let (bytes, _) = contents(path)?;
+        for certificate in CertificateDer::pem_slice_iter(&bytes) {
+            let certificate = certificate.map_err(|_error| no_certificate())?;
+            authorities.add(certificate)?;
+        }
+        if authorities.is_empty() {
+            return Err(no_certificate());
+        }
+    } else {
+        let found = rustls_native_certs::load_native_certs();
+        authorities.add_parsable_certificates(found.certs);
+        if authorities.is_empty() {
+            return Err(CredentialsError::NoAuthorities);
+        }
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config =
+        ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
+    Ok(config.with_root_certificates(authorities).with_no_client_auth())
+}
+
+/// The bytes of a file, and who may do what with it.
+fn contents(path: &Path) -> Result<(Zeroizing<Vec<u8>>, u32), CredentialsError> {
+    let failed = |source| CredentialsError::Io { path: path.to_owned(), source };
+    // A pipe would keep the reader waiting for a writer.
+    let flags = OFlags::NONBLOCK.bits().cast_signed();
+    let file = File::options().read(true).custom_flags(flags).open(path).map_err(failed)?;
+    let metadata = file.metadata().map_err(failed)?;
+    if !metadata.is_file() {
+        return Err(CredentialsError::NoFile { path: path.to_owned() });
+    }
+    let mut bytes = Zeroizing::new(Vec::new());
+    file.take(LONGEST).read_to_end(&mut bytes).map_err(failed)?;
+    Ok((bytes, metadata.mode() & 0o7777))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    fn written(text: &str, mode: u32) -> (tempfile::TempDir, PathBuf) {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("password");
+        fs::write(&path, text).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        (place, path)
+    }
+
+    #[test]
+    fn a_password_is_a_line_that_others_can_not_read() {
+        let (_place, path) = written("open sesame\n", 0o640);
+        assert_eq!(password(&path).unwrap().as_str(), "open sesame");
+        let (_place, path) = written("open sesame\n", 0o644);
+        let refused = password(&path).unwrap_err().to_string();
+        assert!(refused.contains("(mode 0644); fix it with: chmod o= "), "{refused}");
+        for wrong in ["", "\n", "two\nlines\n"] {
+            let (_place, path) = written(wrong, 0o600);
+            assert!(matches!(password(&path), Err(CredentialsError::NoPassword { .. })), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn an_authority_is_a_certificate() {
+        let (_place, path) = written("-----BEGIN NOTHING-----\n", 0o644);
+        assert!(matches!(tls(Some(&path)), Err(CredentialsError::NoCertificate { .. })));
+        let (place, _path) = written("", 0o644);
+        assert!(matches!(tls(Some(place.path())), Err(CredentialsError::NoFile { .. })));
+        assert!(matches!(tls(Some(Path::new("/nowhere"))), Err(CredentialsError::Io { .. })));
+    }
+}

@@ -1,0 +1,118 @@
+//! What a robot asks for, and why it does not get it.
+
+use std::fmt::Display;
+
+use axum::http::StatusCode;
+use elevator_driver::Floor;
+use elevator_fleet::model::NodeId;
+use elevator_fleet::node::{Access, LONGEST_HOLD, SessionRefused, SessionRequest};
+use elevator_fleet::settings::{Asked, RequestId};
+use liftmesh_api::RobotTrip;
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use super::placed::Way;
+use super::problem::Problem;
+use crate::tokens::TokenHash;
+
+/// How long a door is held open if the robot does not say.
+const USUAL_HOLD: u16 = 30;
+
+/// A robot's request for a car.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct OpenSession {
+    /// The car; null means the one that gets there first.
+    #[schema(example = "B")]
+    car: Option<String>,
+    /// Where the car holds its door open.
+    #[schema(example = 3)]
+    floor: u8,
+    /// Where it goes next by itself and holds its door open again; null if the robot will ask for
+    /// it.
+    to: Option<u8>,
+    /// How long, at each floor: 1 to 120 seconds; default 30.
+    #[schema(minimum = 1, maximum = 120, example = 30)]
+    seconds: Option<u16>,
+    /// Chosen by the client, 1 to 64 bytes without control characters: repeating an id with the
+    /// same token means the same session, at any node.
+    #[schema(min_length = 1, max_length = 64, example = "5b0e0f4e-0c65-4b5e-9d0f-1f1d6a8f2f11")]
+    pub(crate) request_id: Option<String>,
+    /// The robot has a right of access, so a locked floor accepts it. Needs a token with the scope
+    /// `access`.
+    #[serde(default)]
+    pub(crate) access: bool,
+}
+
+impl OpenSession {
+    /// A robot's trip.
+    pub(crate) fn of_trip(
+        RobotTrip { from, to, car, seconds, .. }: RobotTrip,
+        request_id: Option<String>,
+        access: bool,
+    ) -> Self {
+        Self { car, floor: from, to: Some(to), seconds, request_id, access }
+    }
+
+    /// The request of this name.
+    pub(crate) fn request(
+        self,
+        id: RequestId,
+        bearer: String,
+        access: Access,
+    ) -> Result<SessionRequest, Problem> {
+        let Self { car, floor: at, to, seconds, request_id: _, access: _ } = self;
+        let asked = Asked {
+            floor: floor(at)?,
+            to: to.map(floor).transpose()?,
+            seconds: seconds.unwrap_or(USUAL_HOLD),
+            car: car.as_deref().map(NodeId::new).transpose().map_err(|cause| no_car(&cause))?,
+        };
+        Ok(SessionRequest { id, bearer, asked, access })
+    }
+}
+
+/// What the fleet calls the bearer of this identity. Who has opened a session is told by its name.
+pub(crate) fn owner(identity: &TokenHash) -> u32 {
+    Way::Http.owner(identity.as_bytes())
+}
+
+pub(crate) fn floor(index: u8) -> Result<Floor, Problem> {
+    Floor::try_from(index).map_err(|cause| {
+        Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "no_such_button", cause.to_string())
+    })
+}
+
+pub(crate) fn not_open() -> Problem {
+    Problem::new(StatusCode::NOT_FOUND, "not_open", "unknown session")
+}
+
+/// Somebody else has opened a session.
+pub(crate) fn other_owner(detail: &str) -> Problem {
+    Problem::new(StatusCode::FORBIDDEN, "other_owner", detail)
+}
+
+pub(crate) fn no_car(detail: &dyn Display) -> Problem {
+    Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "unknown_car", detail.to_string())
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "map_err hands it over")]
+pub(crate) fn refused(cause: SessionRefused) -> Problem {
+    let (status, code) = match &cause {
+        SessionRefused::NoSuchFloor { .. } | SessionRefused::SameFloor(_) => {
+            (StatusCode::UNPROCESSABLE_ENTITY, "no_such_button")
+        }
+        SessionRefused::UnknownCar(_) => (StatusCode::UNPROCESSABLE_ENTITY, "unknown_car"),
+        SessionRefused::Time => (StatusCode::BAD_REQUEST, "malformed"),
+        SessionRefused::Recalled => (StatusCode::CONFLICT, "fire_recall"),
+        SessionRefused::EmergencyPower => (StatusCode::CONFLICT, "emergency_power"),
+        SessionRefused::FloorLocked(_) => (StatusCode::CONFLICT, "floor_locked"),
+        SessionRefused::TooMany => (StatusCode::CONFLICT, "too_many_sessions"),
+        SessionRefused::Reused => (StatusCode::CONFLICT, "request_id_reused"),
+        SessionRefused::NotOpen => return not_open(),
+        SessionRefused::Setting(_) => (StatusCode::CONFLICT, "too_many_settings"),
+    };
+    Problem::new(status, code, cause.to_string())
+}
+
+const _: () = assert!(USUAL_HOLD <= LONGEST_HOLD);
