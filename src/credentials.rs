@@ -125,7 +125,10 @@ mod tests {
         assert!(refused.contains("(mode 0644); fix it with: chmod o= "), "{refused}");
         for wrong in ["", "\n", "two\nlines\n"] {
             let (_place, path) = written(wrong, 0o600);
-            assert!(matches!(password(&path), Err(CredentialsError::NoPassword { .. })), "{wrong:?}");
+            assert!(
+                matches!(password(&path), Err(CredentialsError::NoPassword { .. })),
+                "{wrong:?}"
+            );
         }
     }
 

@@ -7,8 +7,8 @@ use clap::{Arg, Args};
 use zeroize::Zeroizing;
 
 use super::{CommandError, NodeArgs, ReadArgs};
-use crate::credentials;
 use crate::client::{Client, ClientError, NodeUrl};
+use crate::credentials;
 
 /// The variable that names the node at another computer.
 pub(super) const URL: &str = "LIFTMESH_URL";

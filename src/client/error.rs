@@ -4,8 +4,8 @@ use std::io;
 use std::path::PathBuf;
 
 use super::place::Place;
-use crate::exit::Exit;
 use crate::credentials::CredentialsError;
+use crate::exit::Exit;
 
 /// Why a node could not be asked. No message has the token.
 #[derive(Debug, thiserror::Error)]
@@ -23,6 +23,9 @@ pub enum ClientError {
          running?", path = .0.display()
     )]
     NoSocket(PathBuf),
+    /// The node has stopped since.
+    #[error("the node that listened on {} has stopped, or accepts nobody", .0.display())]
+    Gone(PathBuf),
     /// The socket is there and can't be used.
     #[error(
         "the node's socket {path} can't be used; `node.sock` is for the node's own user, and \
@@ -109,6 +112,7 @@ impl ClientError {
             }
             Self::NoNode(_)
             | Self::NoSocket(_)
+            | Self::Gone(_)
             | Self::Unreachable { .. }
             | Self::Late { .. }
             | Self::Lost { .. }

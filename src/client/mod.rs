@@ -14,7 +14,6 @@ mod url;
 mod watch;
 
 use std::io::ErrorKind;
-use std::os::unix::net::UnixStream as BlockingStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -50,7 +49,7 @@ use crate::credentials;
 use crate::journal::AuditRecord;
 #[cfg(any(test, feature = "simulator"))]
 use crate::mesh::Cable;
-use crate::operator::{SOCKET, stand_ins};
+use crate::operator::{SOCKET, check_listener, stand_ins};
 use crate::presses::Presses;
 use crate::tokens::{Change as TokenChange, ChangeToken};
 
@@ -70,8 +69,8 @@ fn answer_limit(path: &str) -> Duration {
 /// Where priority calls are made and ended.
 const PRIORITY: &str = "/api/v1/priority";
 
-/// The longest answer, in bytes: that of a fleet of hundreds of nodes is shorter.
-const LONGEST: usize = 8 * 1024 * 1024;
+/// The longest answer, in bytes: an audit log of 10,000 records with long reasons is shorter.
+const LONGEST: usize = 64 * 1024 * 1024;
 
 /// A node that is reached over HTTP.
 pub struct Client {
@@ -136,7 +135,7 @@ impl Client {
     /// # Errors
     /// [`ClientError::NoSocket`] or [`ClientError::Socket`].
     pub(crate) fn connect_to(path: PathBuf) -> Result<Self, ClientError> {
-        BlockingStream::connect(&path).map_err(|source| match source.kind() {
+        check_listener(&path).map_err(|source| match source.kind() {
             ErrorKind::NotFound | ErrorKind::ConnectionRefused | ErrorKind::NotADirectory => {
                 ClientError::NoSocket(path.clone())
             }
@@ -468,7 +467,8 @@ impl Client {
         let unreachable = |source| ClientError::Unreachable { place: self.place.clone(), source };
         let url = match &self.place {
             Place::Socket(path) => {
-                let stream = UnixStream::connect(path).await.map_err(unreachable)?;
+                let stream = UnixStream::connect(path).await;
+                let stream = stream.map_err(|_gone| ClientError::Gone(path.clone()))?;
                 return self.shake_hands(stream).await;
             }
             Place::Url(url) => url,

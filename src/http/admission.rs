@@ -6,8 +6,8 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
 use super::limits::Limits;
-use crate::tokens::TokenName;
 use crate::programs::Problem;
+use crate::tokens::TokenName;
 
 /// The bound of the queue of requests; when it is full, handlers wait until their own time limit.
 const QUEUE: usize = 32;

@@ -20,8 +20,8 @@ use super::extract::Path;
 use super::routes::{App, json, parsed};
 use super::sessions;
 use crate::operator::{ErrorCode, NodeLoop, Refused};
-use crate::tokens::Scope;
 use crate::programs::{OpenSession, PlacedCall, Problem, chosen_or_random, id_reused, wish};
+use crate::tokens::Scope;
 
 /// A call to place.
 #[derive(Debug, Clone, Deserialize, ToSchema)]

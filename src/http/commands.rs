@@ -20,8 +20,8 @@ use super::routes::{App, json, parsed};
 use crate::journal::Account;
 use crate::latch::{Evidence, Latch};
 use crate::operator::{Command, words};
-use crate::tokens::Scope;
 use crate::programs::{Problem, no_car};
+use crate::tokens::Scope;
 
 /// The mode to set for a car.
 #[derive(Debug, Deserialize, ToSchema)]

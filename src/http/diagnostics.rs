@@ -16,8 +16,8 @@ use super::routes::{self, App, parsed};
 use crate::mesh::Cable;
 use crate::operator::words;
 use crate::presses::Presses;
-use crate::tokens::{ChangeToken, Scope};
 use crate::programs::Problem;
+use crate::tokens::{ChangeToken, Scope};
 
 /// The network cable that fault injection is to have.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
@@ -49,7 +49,7 @@ pub(super) struct AuditRecord {
     responses((status = 200, body = Status), (status = 503, body = Problem, content_type = "application/problem+json", description = "The node does not answer"))
 )]
 pub(super) async fn get_status(State(app): State<App>) -> Result<Response, Problem> {
-    Ok(routes::json(StatusCode::OK, &app.node_loop.status().await?))
+    Ok(routes::json(StatusCode::OK, &app.look().await?.status))
 }
 
 /// The audit log of the node that answers, the oldest record first.
@@ -67,6 +67,11 @@ pub(super) async fn list_audit_records(
     parts: Parts,
 ) -> Result<Response, Problem> {
     authorize(&app, &parts, Scope::Operate).await?;
+    // The journal's thread reads it between two commits.
+    let _turn = app
+        .audits
+        .try_acquire()
+        .map_err(|_busy| Problem::busy("another request is reading the audit log: try again"))?;
     Ok(routes::json(StatusCode::OK, &app.node_loop.audit().await?))
 }
 

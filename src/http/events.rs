@@ -16,10 +16,15 @@ use crate::operator::{EVENTS, Event};
 /// The bound of the queue of clients that want events; when it is full, they wait.
 const WISHES: usize = 16;
 
+/// How far the clocks of two nodes may be apart, in seconds: the same thing may happen again later.
+const APART: u64 = 30;
+
 /// An event with its number.
 #[derive(Debug)]
 pub(super) struct Numbered {
     id: EventId,
+    /// It is of the fleet itself, and its mark its own.
+    is_of_fleet: bool,
     event: Event,
     frame: OnceLock<Frame>,
 }
@@ -204,9 +209,11 @@ impl EventLog {
     fn push(&mut self, event: Event) {
         self.counted.count(&event.report);
         self.last += 1;
-        self.mark = Mark::of(&event.report, SystemTime::now()).unwrap_or(self.mark);
+        let mark = Mark::of(&event.report, SystemTime::now());
+        self.mark = mark.unwrap_or(self.mark);
         let id = EventId { boot: self.boot, number: self.last, mark: self.mark };
-        let event = Arc::new(Numbered { id, event, frame: OnceLock::new() });
+        let event =
+            Arc::new(Numbered { id, is_of_fleet: mark.is_some(), event, frame: OnceLock::new() });
         if self.kept.len() == EVENTS {
             self.kept.pop_front();
         }
@@ -241,12 +248,12 @@ impl EventLog {
 }
 
 impl EventLog {
-    /// The number that this node has given to an event of the fleet: of equal ones to the one at about
-    /// the same time.
+    /// The number that this node has given to an event of the fleet at about the same time.
     fn number_of(&self, mark: Mark) -> Option<u64> {
-        let same = self.kept.iter().map(|event| event.id).filter(|id| id.mark.what == mark.what);
-        // Those that follow an event of the fleet bear its mark, too: the first one is it.
-        same.min_by_key(|id| (id.mark.at.abs_diff(mark.at), id.number)).map(|id| id.number)
+        let of_fleet = self.kept.iter().filter(|event| event.is_of_fleet).map(|event| event.id);
+        let apart = |id: &EventId| id.mark.at.abs_diff(mark.at);
+        let same = of_fleet.filter(|id| id.mark.what == mark.what && apart(id) <= APART);
+        same.min_by_key(apart).map(|id| id.number)
     }
 }
 
@@ -345,5 +352,12 @@ mod tests {
         let last = one.kept.back().unwrap().id;
         let subscription = other.subscription(Since::Event(last));
         assert_eq!((numbers(&subscription), subscription.missed), (vec![4], Missed::Count(0)));
+
+        // Without an event of the fleet, or long after it, nobody knows.
+        let long_ago = Mark { at: last.mark.at - 3600, ..last.mark };
+        for mark in [Mark::default(), long_ago] {
+            let subscription = other.subscription(Since::Event(EventId { mark, ..last }));
+            assert_eq!((numbers(&subscription), subscription.missed), (vec![], Missed::Unknown));
+        }
     }
 }

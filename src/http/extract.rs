@@ -1,11 +1,10 @@
 //! What handlers take from the address of a request. Where it is not what is expected, the answer is a
 //! [`Problem`]; that of `axum` would be plain text.
 
+use crate::programs::Problem;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use serde::de::DeserializeOwned;
-use crate::programs::Problem;
-
 
 /// The variable parts of a path.
 pub(super) struct Path<T>(pub(super) T);

@@ -38,8 +38,8 @@ use super::{assets, openapi, server};
 use crate::clearance::{self, ClearError, Clearance, Cleared};
 use crate::journal::Account;
 use crate::latch::{self, Latch};
-use crate::tokens::{Scope, StoredTokens, Token, TokenName, Tokens};
 use crate::programs::{Problem, no_car};
+use crate::tokens::{Scope, StoredTokens, Token, TokenName, Tokens};
 
 /// The bound of the queue of requests; when it is full, handlers wait until their own time limit.
 const QUEUE: usize = 32;

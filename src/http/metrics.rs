@@ -22,8 +22,8 @@ use super::routes::App;
 use crate::journal::CommitTimes;
 use crate::mesh::Count;
 use crate::mqtt_metrics;
-use liftmesh_api::OrderState;
 use crate::programs::Problem;
+use liftmesh_api::OrderState;
 
 /// The upper bounds of the histogram of waiting times, in seconds.
 const WAITING: [f64; 12] =

@@ -50,7 +50,7 @@ use std::time::Duration;
 
 use axum::Router;
 use elevator_fleet::dispatch::Kinematics;
-use tokio::sync::{broadcast, oneshot, watch};
+use tokio::sync::{Semaphore, broadcast, oneshot, watch};
 use tokio::task::JoinSet;
 use tracing::{error, warn};
 
@@ -197,7 +197,8 @@ fn assemble(
         Collector::new(served, looks.clone(), node_loop.clone(), counted.clone());
     let (doorkeeper, admission) = Doorkeeper::new();
     let calls = Calls::new(node_loop.clone());
-    let seats = routes::seats();
+    let (seats, own_seats) = (routes::seats(), routes::seats());
+    let audits = Arc::new(Semaphore::new(1));
     let router = routes::router(App {
         looks,
         events,
@@ -208,6 +209,8 @@ fn assemble(
         counted,
         node_loop,
         seats,
+        own_seats,
+        audits,
         endpoint,
     });
     let mut tasks = JoinSet::new();

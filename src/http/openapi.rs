@@ -14,8 +14,8 @@ use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement
 use utoipa::openapi::{ContentBuilder, Ref, RefOr, ResponseBuilder};
 
 use super::routes;
-use crate::tokens::Scope;
 use crate::programs::Problem;
+use crate::tokens::Scope;
 
 #[derive(OpenApi)]
 #[openapi(

@@ -23,7 +23,7 @@ use utoipa_axum::routes;
 use super::access;
 use super::admission::Admission;
 use super::assets;
-use super::auth::{Pass, local, token};
+use super::auth::{Local, Pass, local, token};
 use super::calls::{self, Calls};
 use super::commands;
 use super::diagnostics;
@@ -39,9 +39,9 @@ use super::statistics::{self, Figures};
 use super::stream::Client;
 use super::websocket;
 use crate::operator::NodeLoop;
-use crate::tokens::{Token, Tokens};
-use liftmesh_api::{Car, Fleet, Order};
 use crate::programs::Problem;
+use crate::tokens::{Scope, Token, Tokens};
+use liftmesh_api::{Car, Fleet, Order};
 
 /// The longest body of a request, in bytes.
 const LONGEST_BODY: usize = 16 * 1024;
@@ -62,6 +62,10 @@ pub(super) struct App {
     pub(super) node_loop: NodeLoop,
     /// Places for clients of event streams: [`seats`].
     pub(super) seats: Arc<Semaphore>,
+    /// The same for those of the node's own user, whom others can't keep out.
+    pub(super) own_seats: Arc<Semaphore>,
+    /// Who reads the audit log has the only permit.
+    pub(super) audits: Arc<Semaphore>,
     /// `None` where only Unix sockets lead here.
     pub(super) endpoint: Option<Endpoint>,
 }
@@ -328,6 +332,7 @@ pub(super) async fn follow_events(
     Query(resume): Query<Resume>,
     Extension(streams): Extension<Streams>,
     reader: Option<Extension<Token>>,
+    local: Option<Extension<Local>>,
     headers: HeaderMap,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, Problem> {
@@ -337,7 +342,8 @@ pub(super) async fn follow_events(
             return Err(Problem::malformed(cause.body_text()));
         }
     }
-    let seat = streams.take(&app.seats)?;
+    let is_own = local.is_some_and(|Extension(local)| local.scope >= Scope::Operate);
+    let seat = streams.take(if is_own { &app.own_seats } else { &app.seats })?;
     // What a browser sends after a break is newer than what the address says.
     let after = headers.get(LAST_EVENT_ID).and_then(|id| id.to_str().ok()).map(str::to_owned);
     let since = match after.or(resume.after) {

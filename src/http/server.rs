@@ -27,8 +27,8 @@ use super::auth::Local;
 use super::origin::Origin;
 use super::places::{Place, Placed, Places, Streams};
 use super::tls::{Renewal, TlsFiles};
-use crate::tokens::Scope;
 use crate::programs::Problem;
+use crate::tokens::Scope;
 
 /// Between two attempts to listen.
 const RETRY: Duration = Duration::from_secs(10);

@@ -6,11 +6,9 @@ use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use elevator_driver::Floor;
-use elevator_fleet::model::NodeId;
-use elevator_fleet::node::{Access, LONGEST_HOLD, SessionRefused, SessionRequest};
-use elevator_fleet::settings::{Asked, RequestId, Session};
-use liftmesh_api::{RobotTrip, SessionView};
+use elevator_fleet::node::Access;
+use elevator_fleet::settings::{RequestId, Session};
+use liftmesh_api::SessionView;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -18,8 +16,10 @@ use super::auth::{Bearer, authorize};
 use super::extract::Path;
 use super::routes::{App, json, parsed};
 use crate::operator::SessionChange;
-use crate::tokens::{Scope, TokenHash};
-use crate::programs::{OpenSession, Problem, Way, chosen_or_random, floor, not_open, other_owner, owner, refused};
+use crate::programs::{
+    OpenSession, Problem, Way, chosen_or_random, floor, not_open, other_owner, owner, refused,
+};
+use crate::tokens::Scope;
 
 /// Where the robot wants to go next.
 #[derive(Debug, Deserialize, ToSchema)]

@@ -24,8 +24,8 @@ use super::metrics::Counted;
 use super::routes::{App, json};
 use super::snapshot::Looks;
 use crate::operator::{self, Event, NodeLoop, Reply};
-use crate::statistics::{Asked, CarState, Quarter, Slot, Tally, Window};
 use crate::programs::Problem;
+use crate::statistics::{Asked, CarState, Quarter, Slot, Tally, Window};
 
 /// How often the cars are looked at.
 const WATCH: Duration = Duration::from_secs(5);

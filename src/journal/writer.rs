@@ -129,10 +129,15 @@ impl JournalWriter {
         answer: oneshot::Sender<T>,
         read: fn(&Journal) -> Result<T, JournalError>,
     ) -> Result<(), SubmitError> {
-        self.queue(Work::Question(Box::new(move |journal| match read(journal) {
+        self.queue(Work::Question(Box::new(move |journal| {
             // The one that asked may be gone.
-            Ok(found) => drop(answer.send(found)),
-            Err(error) => warn!(%error, "a query of the journal can't be answered"),
+            if answer.is_closed() {
+                return;
+            }
+            match read(journal) {
+                Ok(found) => drop(answer.send(found)),
+                Err(error) => warn!(%error, "a query of the journal can't be answered"),
+            }
         })))
     }
 

@@ -8,8 +8,8 @@ use elevator_fleet::settings::RequestId;
 use liftmesh_api::{CallWish, RobotTrip};
 use serde::Deserialize;
 
-use crate::programs::{OpenSession, Problem, check_id, floor, not_open, wish};
 use crate::operator::SessionChange;
+use crate::programs::{OpenSession, Problem, check_id, floor, not_open, wish};
 
 /// The longest payload, in bytes.
 const LONGEST: usize = 4 * 1024;

@@ -24,11 +24,11 @@ use super::asked::{Asked, Inbox, no_topic, too_large};
 use super::broker::Prefix;
 use super::line::{Ack, Message};
 use super::session::JSON;
+use crate::mqtt_metrics::CallOutcome;
+use crate::operator::{ErrorCode, NodeLoop, Refused};
 use crate::programs::{
     OpenSession, PlacedCall, PlacedState, Problem, Way, id_reused, other_owner, refused,
 };
-use crate::mqtt_metrics::CallOutcome;
-use crate::operator::{ErrorCode, NodeLoop, Refused};
 
 /// Between two calls: the node's loop has more to do.
 const PAUSE: Duration = Duration::from_millis(20);

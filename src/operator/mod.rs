@@ -27,7 +27,7 @@ pub(crate) use request::{
     Command, EVENTS, ErrorCode, FaultInjection, Query, REQUESTS, Reply, Request, SessionChange,
     TokenError,
 };
-pub(crate) use socket::{BindError, Claim, OperatorSocket, SOCKET};
+pub(crate) use socket::{BindError, Claim, OperatorSocket, SOCKET, check_listener};
 pub(crate) use stand_in::stand_ins;
 
 #[cfg(test)]

@@ -7,12 +7,12 @@
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, chown};
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
 use nix::unistd::{Gid, Group};
 
-use super::socket::listen;
+use super::socket::{check_listener, listen};
 
 /// Who may use the socket.
 const MODE: u32 = 0o660;
@@ -29,7 +29,7 @@ pub(crate) struct ReadingSettings {
 /// The bound socket. Dropping it removes the file.
 #[derive(Debug)]
 pub(super) struct ReadingSocket {
-    pub(super) listener: UnixListener,
+    pub(super) listener: Option<UnixListener>,
     path: PathBuf,
 }
 
@@ -82,7 +82,7 @@ impl ReadingSocket {
         settings.check_path()?;
         let bind = |source| ReadingError::Bind { path: path.clone(), source };
         // For the node's user alone until it belongs to the group.
-        let socket = Self { listener: listen(path).map_err(bind)?, path: path.clone() };
+        let socket = Self { listener: Some(listen(path).map_err(bind)?), path: path.clone() };
         if let Some(gid) = gid {
             give(path, gid).map_err(|source| ReadingError::Owner {
                 path: path.clone(),
@@ -132,7 +132,7 @@ impl ReadingSettings {
 }
 
 fn is_in_use(path: &Path) -> bool {
-    UnixStream::connect(path).is_ok()
+    check_listener(path).is_ok()
 }
 
 fn give(path: &Path, group: Gid) -> io::Result<()> {

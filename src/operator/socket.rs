@@ -4,7 +4,7 @@ use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -42,7 +42,7 @@ pub(crate) struct OperatorSocket {
 
 #[derive(Debug)]
 struct Bound {
-    listener: UnixListener,
+    listener: Option<UnixListener>,
     path: PathBuf,
     /// The lock of the substitute directory, if one is used.
     _lock: Option<File>,
@@ -175,14 +175,11 @@ impl OperatorSocket {
         Ok(self)
     }
 
-    /// The socket for reading, if there is one.
-    pub(crate) fn reading(&self) -> Option<&UnixListener> {
-        self.reading.as_ref().map(|reading| &reading.listener)
-    }
-
-    /// The node's own socket, if the disk could hold one.
-    pub(crate) fn listener(&self) -> Option<&UnixListener> {
-        self.bound.as_ref().map(|bound| &bound.listener)
+    /// The node's own socket and the one for reading, as far as they could be bound, for the one that
+    /// serves them: once it has ended, nobody can connect any more.
+    pub(crate) fn take_listeners(&mut self) -> [Option<UnixListener>; 2] {
+        let own = self.bound.as_mut().and_then(|bound| bound.listener.take());
+        [own, self.reading.as_mut().and_then(|reading| reading.listener.take())]
     }
 
     /// The socket's file, if there is one.
@@ -196,7 +193,7 @@ impl Bound {
     fn new(directory: &Path, lock: Option<File>) -> Result<Self, BindError> {
         let path = directory.join(SOCKET);
         match listen(&path) {
-            Ok(listener) => Ok(Self { listener, path, _lock: lock }),
+            Ok(listener) => Ok(Self { listener: Some(listener), path, _lock: lock }),
             Err(source) => Err(BindError::Socket { path, source }),
         }
     }
@@ -253,7 +250,7 @@ fn claim(data_dir: &Path) -> Result<File, BindError> {
 /// Waits for commands, which have the directory of a node that does not run for a moment, as
 /// `liftmesh audit` does. A node that has it answers.
 fn claim_in_time(data_dir: &Path) -> Result<File, BindError> {
-    let answers = || UnixStream::connect(data_dir.join(SOCKET)).is_ok();
+    let answers = || check_listener(&data_dir.join(SOCKET)).is_ok();
     retry::while_it_passes(
         COMMAND_LIMIT,
         || claim(data_dir),
@@ -269,6 +266,20 @@ fn claim_as_it_is(data_dir: &Path) -> Result<Option<File>, BindError> {
     match lock.try_lock() {
         Err(TryLockError::WouldBlock) => Err(BindError::AnotherNode(data_dir.to_owned())),
         Ok(()) | Err(TryLockError::Error(_)) => Ok(Some(lock)),
+    }
+}
+
+/// Whether a process listens on a Unix socket. One that is too busy to accept does.
+///
+/// # Errors
+/// None does, or this user may not ask.
+pub(crate) fn check_listener(path: &Path) -> io::Result<()> {
+    let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
+    // A full backlog would keep a blocking socket waiting for ever.
+    socket.set_nonblocking(true)?;
+    match socket.connect(&SockAddr::unix(path)?) {
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(()),
+        connected => connected,
     }
 }
 

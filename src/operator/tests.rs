@@ -198,7 +198,7 @@ impl Bench {
         let directory = tempfile::tempdir().unwrap();
         let reading = ReadingSettings { path: directory.path().join("read.sock"), group: None };
         let socket = OperatorSocket::bind(directory.path()).unwrap();
-        let socket = socket.with_reading(Some(&reading)).unwrap();
+        let mut socket = socket.with_reading(Some(&reading)).unwrap();
         let (events, _) = broadcast::channel(4);
         let shutdown = Arc::new(Notify::new());
         let (sender, stopped) = (events.clone(), Arc::clone(&shutdown));
@@ -208,12 +208,10 @@ impl Bench {
             runtime.block_on(async {
                 let (requests, queue) = mpsc::channel(REQUESTS);
                 let (_tokens, tokens) = watch::channel(Arc::new(Tokens::default()));
-                let sockets =
-                    [(socket.listener(), Scope::Operate), (socket.reading(), Scope::View)];
-                let sockets =
-                    sockets.map(|(socket, scope)| (socket.unwrap().try_clone().unwrap(), scope));
+                let [own, reading] = socket.take_listeners().map(Option::unwrap);
+                let sockets = vec![(own, Scope::Operate), (reading, Scope::View)];
                 let settings = HttpSettings {
-                    sockets: sockets.into(),
+                    sockets,
                     address: None,
                     tls: None,
                     kinematics: Kinematics::default(),

@@ -12,11 +12,11 @@ use tracing::{debug, warn};
 
 use super::Running;
 use super::audit::Author;
-use crate::programs::owner;
 use crate::journal::{Account, AuditEvent};
 use crate::log;
 use crate::mqtt::Mqtt;
 use crate::operator::{Command, FaultInjection, Query, Reply, Request, SessionChange, TokenError};
+use crate::programs::owner;
 use crate::tokens::{Change as TokenChange, Tokens};
 
 impl Running {

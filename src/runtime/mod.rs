@@ -267,7 +267,7 @@ impl Running {
         settings: &Settings,
         dispatcher: Box<dyn Dispatcher + Send>,
     ) -> Result<Self, RunError> {
-        let socket =
+        let mut socket =
             OperatorSocket::bind(&settings.data_dir)?.with_reading(settings.reading.as_ref())?;
         latch::check(&settings.data_dir)
             .inspect_err(|refusal| hang::note(refusal, &settings.node))?;
@@ -310,7 +310,7 @@ impl Running {
         let (tokens, known_tokens) = watch::channel(Arc::new(Tokens::of(node.settings())));
         let (mqtt, mqtt_counted) = start_mqtt(settings, &node_loop, &reports).unzip();
         let counted = (mqtt_counted, commits);
-        let http = start_http(settings, &socket, counted, &node_loop, &reports, known_tokens);
+        let http = start_http(settings, &mut socket, counted, &node_loop, &reports, known_tokens);
         let mut running = Self {
             clock: Clock::start(),
             local_time: LocalTime::of_system(),
@@ -626,18 +626,15 @@ fn commit_times() -> Option<CommitTimes> {
 /// Starts the HTTP server. Without it a car runs as well.
 fn start_http(
     settings: &Settings,
-    socket: &OperatorSocket,
+    socket: &mut OperatorSocket,
     (mqtt, commits): (Option<mqtt_metrics::Counted>, Option<CommitTimes>),
     node_loop: &NodeLoop,
     reports: &broadcast::Sender<operator::Event>,
     tokens: watch::Receiver<Arc<Tokens>>,
 ) -> Option<Http> {
-    let sockets = [(socket.listener(), Scope::Operate), (socket.reading(), Scope::View)];
-    let sockets = sockets.into_iter().filter_map(|(socket, scope)| {
-        let socket = socket?.try_clone();
-        let socket = socket.inspect_err(|error| error!(%error, "a Unix socket can't be served"));
-        Some((socket.ok()?, scope))
-    });
+    let scopes = [Scope::Operate, Scope::View];
+    let sockets = socket.take_listeners().into_iter().zip(scopes);
+    let sockets = sockets.filter_map(|(socket, scope)| Some((socket?, scope)));
     let http = HttpSettings {
         sockets: sockets.collect(),
         address: settings.http,

@@ -369,9 +369,9 @@ fn a_missing_right_ends_with_two_and_names_path_and_right() {
     for (data_dir, path, right) in [
         (&foreign, "foreign/node.lock", "read and write"),
         (&journal, "journal/journal.redb", "read and write"),
-        (&read_only, "read-only/node.sock", "make files"),
-        (&socket, "socket/node.sock", "make files"),
-        (&directory.path().join("missing"), "missing", "make it"),
+        (&read_only, "read-only/node.sock", "create files"),
+        (&socket, "socket/node.sock", "create files"),
+        (&directory.path().join("missing"), "missing", "create it"),
     ] {
         let output = run_as_nobody(&program, data_dir);
         let said = told(&output);

@@ -174,7 +174,7 @@ fn the_nodes_on_the_network_are_listened_to() {
         (1, "A", "car", "error", "is also named A"),
         (3, "9", "floors", "warning", "node A has 4 floors, but this one has 9"),
         (5, "ballot", "election", "warning", "this one by ballot"),
-        (7, "other", "fleet", "warning", "this one is of fleet other"),
+        (7, "other", "fleet", "warning", "this one is in fleet other"),
     ] {
         let mut words = plain;
         words[at] = value;
