@@ -647,7 +647,7 @@ fn the_page_service_shows_how_long_passengers_have_waited() {
     browser.wait_for_text(".service details[open] table", "P90");
     browser.click("[data-window=week]");
     browser.wait_for("[data-window=week][aria-pressed=true]");
-    browser.wait_for_text(".service", "Each point stands for an hour.");
+    browser.wait_for_text(".service", "Each point covers an hour.");
     browser.wait_for_text(".heat thead", "Floor");
     let cells = "return document.querySelectorAll('.heat tbody .cell').length";
     assert_eq!(browser.evaluate(cells), 6 * 24);
