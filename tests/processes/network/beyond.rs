@@ -42,7 +42,9 @@ fn a_client_at_another_host_needs_a_token_that_counts() {
         }
         command
     };
-    let status = |token: Option<&str>| said(&there(token, &["status", "--fleet"]).output().expect("it runs"));
+    let status = |token: Option<&str>| {
+        said(&there(token, &["status", "--fleet"]).output().expect("it runs"))
+    };
     building.wait("a reader sees the fleet", |_| status(Some(&view)).0 == Some(0));
     let (code, page) = status(Some(&view));
     assert_eq!(code, Some(0), "{page}");
