@@ -72,14 +72,9 @@ pub(super) struct Released {
     security(("token" = ["operate"])),
     responses(
         (status = 200, body = LockSet, description = "Accepted by this node, which passes it on"),
-        (status = 400, body = Problem, content_type = "application/problem+json", description = "Invalid request body"),
-        (status = 401, body = Problem, content_type = "application/problem+json", description = "No token, or an invalid one"),
-        (status = 403, body = Problem, content_type = "application/problem+json", description = "The token's scope does not allow this"),
-        (status = 409, body = Problem, content_type = "application/problem+json", description = "The fleet has too many settings"),
-        (status = 413, body = Problem, content_type = "application/problem+json", description = "The request body is too long"),
-        (status = 422, body = Problem, content_type = "application/problem+json", description = "No such floor"),
-        (status = 429, body = Problem, content_type = "application/problem+json", description = "Too many requests"),
-        (status = 503, body = Problem, content_type = "application/problem+json", description = "The node does not answer: the command may or may not have taken effect"),
+        (status = 409, body = Problem, description = "The fleet has too many settings"),
+        (status = 422, body = Problem, description = "No such floor"),
+        (status = 503, body = Problem, description = "The node does not answer: the command may or may not have taken effect"),
     )
 )]
 pub(super) async fn set_floor_lock(
@@ -111,14 +106,9 @@ pub(super) async fn set_floor_lock(
     security(("token" = ["access"])),
     responses(
         (status = 200, body = Released, description = "The button of the floor now places calls"),
-        (status = 400, body = Problem, content_type = "application/problem+json", description = "Invalid request body, or the time is too long"),
-        (status = 401, body = Problem, content_type = "application/problem+json", description = "No token, or an invalid one"),
-        (status = 403, body = Problem, content_type = "application/problem+json", description = "The token's scope does not allow this"),
-        (status = 409, body = Problem, content_type = "application/problem+json", description = "The car belongs to another node: `detail` has its address"),
-        (status = 413, body = Problem, content_type = "application/problem+json", description = "The request body is too long"),
-        (status = 422, body = Problem, content_type = "application/problem+json", description = "No such car or floor"),
-        (status = 429, body = Problem, content_type = "application/problem+json", description = "Too many requests"),
-        (status = 503, body = Problem, content_type = "application/problem+json", description = "The node does not answer"),
+        (status = 400, body = Problem, description = "Invalid request body, or the time is too long"),
+        (status = 409, body = Problem, description = "The car belongs to another node: `detail` has its address"),
+        (status = 422, body = Problem, description = "No such car or floor"),
     )
 )]
 pub(super) async fn release_floor(

@@ -85,14 +85,9 @@ impl Calls {
     responses(
         (status = 201, body = PlacedCall, headers(("Location" = String, description = "Where to follow the call"))),
         (status = 200, body = PlacedCall, description = "The answer to the earlier request with this id"),
-        (status = 400, body = Problem, content_type = "application/problem+json", description = "Invalid request body"),
-        (status = 401, body = Problem, content_type = "application/problem+json", description = "No token, or an invalid one"),
-        (status = 403, body = Problem, content_type = "application/problem+json", description = "The token's scope does not allow this"),
-        (status = 409, body = Problem, content_type = "application/problem+json", description = "The id was used for another call, the floor is locked, or too many trips are open"),
-        (status = 413, body = Problem, content_type = "application/problem+json", description = "The request body is too long"),
-        (status = 422, body = Problem, content_type = "application/problem+json", description = "No such button or car"),
-        (status = 429, body = Problem, content_type = "application/problem+json", description = "Too many requests"),
-        (status = 503, body = Problem, content_type = "application/problem+json", description = "The node does not answer: the call may or may not have been placed"),
+        (status = 409, body = Problem, description = "The id was used for another call, the floor is locked, or too many trips are open"),
+        (status = 422, body = Problem, description = "No such button or car"),
+        (status = 503, body = Problem, description = "The node does not answer: the call may or may not have been placed"),
     )
 )]
 pub(super) async fn place_call(
@@ -131,8 +126,7 @@ pub(super) async fn place_call(
     params(("id" = String, Path, description = "The receipt of the call, or the id of an open order such as `hall-3-up`")),
     responses(
         (status = 200, body = CallReport),
-        (status = 404, body = Problem, content_type = "application/problem+json", description = "Unknown call, and no such open order"),
-        (status = 503, body = Problem, content_type = "application/problem+json", description = "The node does not answer"),
+        (status = 404, body = Problem, description = "Unknown call, and no such open order"),
     )
 )]
 pub(super) async fn get_call(
@@ -166,12 +160,10 @@ fn not_open() -> Problem {
     security(("token" = ["call"])),
     responses(
         (status = 200, body = CallReport, description = "How it ended"),
-        (status = 401, body = Problem, content_type = "application/problem+json", description = "No token, or an invalid one"),
-        (status = 403, body = Problem, content_type = "application/problem+json", description = "The token's scope does not allow this, or another token placed the call"),
-        (status = 404, body = Problem, content_type = "application/problem+json", description = "Unknown call, or already served"),
-        (status = 409, body = Problem, content_type = "application/problem+json", description = "It can't be withdrawn: `detail` says why"),
-        (status = 429, body = Problem, content_type = "application/problem+json", description = "Too many requests"),
-        (status = 503, body = Problem, content_type = "application/problem+json", description = "The node does not answer: the call may or may not be withdrawn"),
+        (status = 403, body = Problem, description = "The token's scope does not allow this, or another token placed the call"),
+        (status = 404, body = Problem, description = "Unknown call, or already served"),
+        (status = 409, body = Problem, description = "It can't be withdrawn: `detail` says why"),
+        (status = 503, body = Problem, description = "The node does not answer: the call may or may not be withdrawn"),
     )
 )]
 pub(super) async fn withdraw_call(

@@ -199,14 +199,9 @@ impl ClearHang {
     security(("token" = ["operate"])),
     responses(
         (status = 200, body = ModeSet, description = "Accepted by this node, which passes it on"),
-        (status = 400, body = Problem, content_type = "application/problem+json", description = "Invalid request body"),
-        (status = 401, body = Problem, content_type = "application/problem+json", description = "No token, or an invalid one"),
-        (status = 403, body = Problem, content_type = "application/problem+json", description = "The token's scope does not allow this"),
-        (status = 409, body = Problem, content_type = "application/problem+json", description = "The fleet has too many settings"),
-        (status = 413, body = Problem, content_type = "application/problem+json", description = "The request body is too long"),
-        (status = 422, body = Problem, content_type = "application/problem+json", description = "No known node has this car"),
-        (status = 429, body = Problem, content_type = "application/problem+json", description = "Too many requests"),
-        (status = 503, body = Problem, content_type = "application/problem+json", description = "The node does not answer: the mode may or may not have been set"),
+        (status = 409, body = Problem, description = "The fleet has too many settings"),
+        (status = 422, body = Problem, description = "No known node has this car"),
+        (status = 503, body = Problem, description = "The node does not answer: the mode may or may not have been set"),
     )
 )]
 pub(super) async fn set_mode(
@@ -231,13 +226,8 @@ pub(super) async fn set_mode(
     security(("token" = ["operate"])),
     responses(
         (status = 200, body = FireRecallSet, description = "Accepted by this node, which passes it on"),
-        (status = 400, body = Problem, content_type = "application/problem+json", description = "Invalid request body"),
-        (status = 401, body = Problem, content_type = "application/problem+json", description = "No token, or an invalid one"),
-        (status = 403, body = Problem, content_type = "application/problem+json", description = "The token's scope does not allow this"),
-        (status = 409, body = Problem, content_type = "application/problem+json", description = "This node knows of no fire recall to end, or the fleet has too many settings"),
-        (status = 413, body = Problem, content_type = "application/problem+json", description = "The request body is too long"),
-        (status = 429, body = Problem, content_type = "application/problem+json", description = "Too many requests"),
-        (status = 503, body = Problem, content_type = "application/problem+json", description = "The node does not answer: the command may or may not have taken effect"),
+        (status = 409, body = Problem, description = "This node knows of no fire recall to end, or the fleet has too many settings"),
+        (status = 503, body = Problem, description = "The node does not answer: the command may or may not have taken effect"),
     )
 )]
 pub(super) async fn set_fire_recall(
@@ -261,14 +251,9 @@ pub(super) async fn set_fire_recall(
     security(("token" = ["operate"])),
     responses(
         (status = 200, body = PrioritySet, description = "Accepted by this node, which passes it on"),
-        (status = 400, body = Problem, content_type = "application/problem+json", description = "Invalid request body"),
-        (status = 401, body = Problem, content_type = "application/problem+json", description = "No token, or an invalid one"),
-        (status = 403, body = Problem, content_type = "application/problem+json", description = "The token's scope does not allow this"),
-        (status = 409, body = Problem, content_type = "application/problem+json", description = "No car can go, all cars are recalled, or the fleet has too many settings"),
-        (status = 413, body = Problem, content_type = "application/problem+json", description = "The request body is too long"),
-        (status = 422, body = Problem, content_type = "application/problem+json", description = "No known node has this car, or there is no such floor"),
-        (status = 429, body = Problem, content_type = "application/problem+json", description = "Too many requests"),
-        (status = 503, body = Problem, content_type = "application/problem+json", description = "The node does not answer: the command may or may not have taken effect"),
+        (status = 409, body = Problem, description = "No car can go, all cars are recalled, or the fleet has too many settings"),
+        (status = 422, body = Problem, description = "No known node has this car, or there is no such floor"),
+        (status = 503, body = Problem, description = "The node does not answer: the command may or may not have taken effect"),
     )
 )]
 pub(super) async fn set_priority(
@@ -297,14 +282,9 @@ pub(super) async fn set_priority(
     security(("token" = ["operate"])),
     responses(
         (status = 200, body = EmergencyPowerSet, description = "Accepted by this node, which passes it on"),
-        (status = 400, body = Problem, content_type = "application/problem+json", description = "Invalid request body"),
-        (status = 401, body = Problem, content_type = "application/problem+json", description = "No token, or an invalid one"),
-        (status = 403, body = Problem, content_type = "application/problem+json", description = "The token's scope does not allow this"),
-        (status = 409, body = Problem, content_type = "application/problem+json", description = "The fleet has too many settings"),
-        (status = 413, body = Problem, content_type = "application/problem+json", description = "The request body is too long"),
-        (status = 422, body = Problem, content_type = "application/problem+json", description = "No known node has this car"),
-        (status = 429, body = Problem, content_type = "application/problem+json", description = "Too many requests"),
-        (status = 503, body = Problem, content_type = "application/problem+json", description = "The node does not answer: the command may or may not have taken effect"),
+        (status = 409, body = Problem, description = "The fleet has too many settings"),
+        (status = 422, body = Problem, description = "No known node has this car"),
+        (status = 503, body = Problem, description = "The node does not answer: the command may or may not have taken effect"),
     )
 )]
 pub(super) async fn set_emergency_power(
@@ -347,14 +327,9 @@ pub(super) async fn direct(
     security(("token" = ["operate"])),
     responses(
         (status = 200, body = HangCleared, description = "Cleared and audited; the node restarts"),
-        (status = 400, body = Problem, content_type = "application/problem+json", description = "Invalid request body"),
-        (status = 401, body = Problem, content_type = "application/problem+json", description = "No token, or an invalid one"),
-        (status = 403, body = Problem, content_type = "application/problem+json", description = "The token's scope does not allow this"),
-        (status = 409, body = Problem, content_type = "application/problem+json", description = "Nothing to clear on this computer"),
-        (status = 413, body = Problem, content_type = "application/problem+json", description = "The request body is too long"),
-        (status = 422, body = Problem, content_type = "application/problem+json", description = "No known node has this car"),
-        (status = 429, body = Problem, content_type = "application/problem+json", description = "Too many requests"),
-        (status = 503, body = Problem, content_type = "application/problem+json", description = "The clearing can't be recorded, so nothing was cleared"),
+        (status = 409, body = Problem, description = "Nothing to clear on this computer"),
+        (status = 422, body = Problem, description = "No known node has this car"),
+        (status = 503, body = Problem, description = "The clearing can't be recorded, so nothing was cleared"),
     )
 )]
 pub(super) async fn clear_hang(
@@ -406,7 +381,7 @@ pub(super) fn wrong(what: &str, cause: impl Display) -> Problem {
 #[utoipa::path(
     get,
     path = "/latch",
-    responses((status = 200, body = LatchState), (status = 503, body = Problem, content_type = "application/problem+json", description = "The node does not answer"))
+    responses((status = 200, body = LatchState))
 )]
 pub(super) async fn get_latch(State(app): State<App>) -> Result<Response, Problem> {
     let node = app.look().await?.status.node.clone();

@@ -46,7 +46,7 @@ pub(super) struct AuditRecord {
 #[utoipa::path(
     get,
     path = "/status",
-    responses((status = 200, body = Status), (status = 503, body = Problem, content_type = "application/problem+json", description = "The node does not answer"))
+    responses((status = 200, body = Status))
 )]
 pub(super) async fn get_status(State(app): State<App>) -> Result<Response, Problem> {
     Ok(routes::json(StatusCode::OK, &app.look().await?.status))
@@ -59,7 +59,7 @@ pub(super) async fn get_status(State(app): State<App>) -> Result<Response, Probl
     security(("token" = ["operate"])),
     responses(
         (status = 200, body = Vec<AuditRecord>),
-        (status = 503, body = Problem, content_type = "application/problem+json", description = "The disk has failed, or the node does not answer"),
+        (status = 503, body = Problem, description = "The disk has failed, or the node does not answer"),
     )
 )]
 pub(super) async fn list_audit_records(

@@ -39,6 +39,9 @@ pub(super) fn preamble() -> utoipa::openapi::OpenApi {
     api
 }
 
+/// What a [`Problem`] is sent as.
+const PROBLEM: &str = "application/problem+json";
+
 /// The tokens of `liftmesh token`.
 const TOKEN: &str = "token";
 
@@ -48,6 +51,10 @@ const OF_TOKENS: [(&str, &str); 3] = [
     ("403", "The token's scope does not allow this"),
     ("429", "Too many requests"),
 ];
+
+/// Of every address that takes a body.
+const OF_BODIES: [(&str, &str); 2] =
+    [("400", "Invalid request body"), ("413", "The request body is too long")];
 
 /// Of every address.
 const OF_ALL: [(&str, &str); 2] =
@@ -76,15 +83,22 @@ fn complete(path: &str, item: &mut PathItem) {
     for operation in all.into_iter().flatten() {
         operation.tags = Some(vec![tag.to_owned()]);
         let summary = operation.summary.clone().unwrap_or_default();
-        for response in operation.responses.responses.values_mut() {
-            if let RefOr::T(response) = response
-                && response.description.is_empty()
-            {
+        for (status, response) in &mut operation.responses.responses {
+            let RefOr::T(response) = response else { continue };
+            if response.description.is_empty() {
                 response.description.clone_from(&summary);
+            }
+            // What fails is described by a `Problem`.
+            if status.as_str() >= "400"
+                && let Some(content) = response.content.shift_remove("application/json")
+            {
+                response.content.insert(PROBLEM.to_owned(), content);
             }
         }
         let of_address = has_parameters(operation).then_some(("400", "Invalid address"));
-        for (status, why) in OF_TOKENS.into_iter().chain(OF_ALL).chain(of_address) {
+        let of_body = operation.request_body.is_some().then_some(OF_BODIES);
+        let of_body = of_body.into_iter().flatten();
+        for (status, why) in OF_TOKENS.into_iter().chain(OF_ALL).chain(of_body).chain(of_address) {
             let responses = &mut operation.responses.responses;
             responses.entry(status.to_owned()).or_insert_with(|| problem(why));
         }
@@ -102,7 +116,7 @@ fn problem(why: &str) -> RefOr<utoipa::openapi::Response> {
     let schema = Ref::from_schema_name("Problem");
     let content = ContentBuilder::new().schema(Some(schema)).build();
     let response = ResponseBuilder::new().description(why);
-    response.content("application/problem+json", content).build().into()
+    response.content(PROBLEM, content).build().into()
 }
 
 static DOCUMENT: LazyLock<Bytes> = LazyLock::new(|| {
@@ -151,13 +165,18 @@ mod tests {
                 operations += 1;
                 let responses = operation["responses"].as_object().unwrap();
                 for status in ["401", "403", "421", "429", "503"] {
-                    let content = &responses[status]["content"]["application/problem+json"];
-                    assert!(content.is_object(), "{method} {path}: {status}");
+                    assert!(responses.contains_key(status), "{method} {path}: {status}");
                 }
                 let may_do_without = operation["security"].as_array().unwrap().contains(&json!({}));
                 let is_open = method == "get" && path != "/audit";
                 assert_eq!(may_do_without, is_open, "{method} {path}");
                 assert!(!path.contains('{') || responses.contains_key("400"), "{path}");
+                let takes_body = operation["requestBody"].is_object();
+                assert!(!takes_body || responses.contains_key("413"), "{method} {path}");
+                for (status, response) in responses.iter().filter(|(it, _)| it.as_str() >= "400") {
+                    let of_problem = &response["content"]["application/problem+json"];
+                    assert!(of_problem.is_object(), "{method} {path}: {status}");
+                }
             }
         }
         assert!(operations > 10, "{operations}");

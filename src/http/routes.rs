@@ -272,7 +272,7 @@ pub(super) fn json(status: StatusCode, value: &impl Serialize) -> Response {
 #[utoipa::path(
     get,
     path = "/fleet",
-    responses((status = 200, body = Fleet), (status = 503, body = Problem, content_type = "application/problem+json", description = "The node does not answer"))
+    responses((status = 200, body = Fleet))
 )]
 pub(super) async fn get_fleet(State(app): State<App>) -> Result<Response, Problem> {
     Ok(json(StatusCode::OK, &app.look().await?.state.fleet))
@@ -282,7 +282,7 @@ pub(super) async fn get_fleet(State(app): State<App>) -> Result<Response, Proble
 #[utoipa::path(
     get,
     path = "/cars",
-    responses((status = 200, body = Vec<Car>), (status = 503, body = Problem, content_type = "application/problem+json", description = "The node does not answer"))
+    responses((status = 200, body = Vec<Car>))
 )]
 pub(super) async fn list_cars(State(app): State<App>) -> Result<Response, Problem> {
     Ok(json(StatusCode::OK, &app.look().await?.state.cars))
@@ -292,7 +292,7 @@ pub(super) async fn list_cars(State(app): State<App>) -> Result<Response, Proble
 #[utoipa::path(
     get,
     path = "/orders",
-    responses((status = 200, body = Vec<Order>), (status = 503, body = Problem, content_type = "application/problem+json", description = "The node does not answer"))
+    responses((status = 200, body = Vec<Order>))
 )]
 pub(super) async fn list_orders(State(app): State<App>) -> Result<Response, Problem> {
     Ok(json(StatusCode::OK, &app.look().await?.state.orders))
@@ -322,9 +322,9 @@ const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
         (status = 200, body = liftmesh_api::State, content_type = "text/event-stream",
          description = "Messages `state` (with this data), `event` and `missed`"),
         (status = 101, description = "The same over a WebSocket, if the request asks for one"),
-        (status = 400, body = Problem, content_type = "application/problem+json", description = "A parameter is not a number"),
-        (status = 403, body = Problem, content_type = "application/problem+json", description = "The token's scope does not allow this, or a page of another site asks for a WebSocket"),
-        (status = 503, body = Problem, content_type = "application/problem+json", description = "Too many clients, or the node does not answer"),
+        (status = 400, body = Problem, description = "A parameter is not a number"),
+        (status = 403, body = Problem, description = "The token's scope does not allow this, or a page of another site asks for a WebSocket"),
+        (status = 503, body = Problem, description = "Too many clients, or the node does not answer"),
     )
 )]
 pub(super) async fn follow_events(

@@ -105,14 +105,10 @@ pub(super) async fn withdraw(app: &App, bearer: &Bearer, id: RequestId) -> Resul
     responses(
         (status = 201, body = SessionView, headers(("Location" = String, description = "The address of the session"))),
         (status = 200, body = SessionView, description = "The session that this request already opened"),
-        (status = 400, body = Problem, content_type = "application/problem+json", description = "Invalid request body, or the time is too long"),
-        (status = 401, body = Problem, content_type = "application/problem+json", description = "No token, or an invalid one"),
-        (status = 403, body = Problem, content_type = "application/problem+json", description = "The token's scope does not allow this"),
-        (status = 409, body = Problem, content_type = "application/problem+json", description = "The id was used for another session, all cars are recalled, the floor is locked, or too many sessions are open"),
-        (status = 413, body = Problem, content_type = "application/problem+json", description = "The request body is too long"),
-        (status = 422, body = Problem, content_type = "application/problem+json", description = "No such car or floor"),
-        (status = 429, body = Problem, content_type = "application/problem+json", description = "Too many requests"),
-        (status = 503, body = Problem, content_type = "application/problem+json", description = "The node does not answer: the session may or may not have been opened"),
+        (status = 400, body = Problem, description = "Invalid request body, or the time is too long"),
+        (status = 409, body = Problem, description = "The id was used for another session, all cars are recalled, the floor is locked, or too many sessions are open"),
+        (status = 422, body = Problem, description = "No such car or floor"),
+        (status = 503, body = Problem, description = "The node does not answer: the session may or may not have been opened"),
     )
 )]
 pub(super) async fn open_session(
@@ -134,8 +130,7 @@ pub(super) async fn open_session(
     params(("id" = String, Path, description = "The name of the session")),
     responses(
         (status = 200, body = SessionView),
-        (status = 404, body = Problem, content_type = "application/problem+json", description = "Unknown session"),
-        (status = 503, body = Problem, content_type = "application/problem+json", description = "The node does not answer"),
+        (status = 404, body = Problem, description = "Unknown session"),
     )
 )]
 pub(super) async fn get_session(
@@ -158,15 +153,12 @@ pub(super) async fn get_session(
     security(("token" = ["call"])),
     responses(
         (status = 200, body = SessionView),
-        (status = 400, body = Problem, content_type = "application/problem+json", description = "Invalid request body, or the time is too long"),
-        (status = 401, body = Problem, content_type = "application/problem+json", description = "No token, or an invalid one"),
-        (status = 403, body = Problem, content_type = "application/problem+json", description = "The token's scope does not allow this, or another token opened the session"),
-        (status = 404, body = Problem, content_type = "application/problem+json", description = "No such session is open"),
-        (status = 409, body = Problem, content_type = "application/problem+json", description = "All cars are recalled, or the floor is locked"),
-        (status = 413, body = Problem, content_type = "application/problem+json", description = "The request body is too long"),
-        (status = 422, body = Problem, content_type = "application/problem+json", description = "No such floor"),
-        (status = 429, body = Problem, content_type = "application/problem+json", description = "Too many requests"),
-        (status = 503, body = Problem, content_type = "application/problem+json", description = "The node does not answer: the car may or may not go there"),
+        (status = 400, body = Problem, description = "Invalid request body, or the time is too long"),
+        (status = 403, body = Problem, description = "The token's scope does not allow this, or another token opened the session"),
+        (status = 404, body = Problem, description = "No such session is open"),
+        (status = 409, body = Problem, description = "All cars are recalled, or the floor is locked"),
+        (status = 422, body = Problem, description = "No such floor"),
+        (status = 503, body = Problem, description = "The node does not answer: the car may or may not go there"),
     )
 )]
 pub(super) async fn move_session(
@@ -194,11 +186,9 @@ pub(super) async fn move_session(
     security(("token" = ["call"])),
     responses(
         (status = 200, body = SessionView),
-        (status = 401, body = Problem, content_type = "application/problem+json", description = "No token, or an invalid one"),
-        (status = 403, body = Problem, content_type = "application/problem+json", description = "The token's scope does not allow this, or another token opened the session and the scope is not `operate`"),
-        (status = 404, body = Problem, content_type = "application/problem+json", description = "Unknown session"),
-        (status = 429, body = Problem, content_type = "application/problem+json", description = "Too many requests"),
-        (status = 503, body = Problem, content_type = "application/problem+json", description = "The node does not answer: the session may or may not have ended"),
+        (status = 403, body = Problem, description = "The token's scope does not allow this, or another token opened the session and the scope is not `operate`"),
+        (status = 404, body = Problem, description = "Unknown session"),
+        (status = 503, body = Problem, description = "The node does not answer: the session may or may not have ended"),
     )
 )]
 pub(super) async fn end_session(

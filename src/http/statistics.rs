@@ -265,8 +265,7 @@ async fn asked(app: &App, part: &Part) -> Result<Asked, Problem> {
     ),
     responses(
         (status = 200, body = Statistics),
-        (status = 400, body = Problem, content_type = "application/problem+json", description = "Invalid window or offset"),
-        (status = 503, body = Problem, content_type = "application/problem+json", description = "The node does not answer"),
+        (status = 400, body = Problem, description = "Invalid window or offset"),
     )
 )]
 pub(super) async fn get_statistics(
@@ -285,8 +284,7 @@ pub(super) async fn get_statistics(
     params(("window" = Option<String>, Query, description = "`hour`, `day` (the default) or `week`")),
     responses(
         (status = 200, body = String, content_type = "text/csv"),
-        (status = 400, body = Problem, content_type = "application/problem+json", description = "Invalid window"),
-        (status = 503, body = Problem, content_type = "application/problem+json", description = "The node does not answer"),
+        (status = 400, body = Problem, description = "Invalid window"),
     )
 )]
 pub(super) async fn get_statistics_csv(
