@@ -70,8 +70,7 @@ fn calls_are_served_over_a_noisy_line() {
         building.wait_dark(&[name], button);
     }
     let call = building.hall(4, Direction::Down);
-    building.press("A", call);
-    building.wait_dark(&TWO, call);
+    building.serve("A", &TWO, call);
     for name in TWO {
         let line = own_car(&building, name).line;
         assert!(line.frames > 0 && line.damaged > 0 && line.lost > 0, "{line:?}");

@@ -43,8 +43,7 @@ fn a_mode_set_at_one_node_holds_for_the_car_of_another() {
     building.wait("B obeys", |building| mode(building, "B") == Some(Mode::OutOfService));
 
     let call = building.hall(2, Direction::Up);
-    building.press("B", call);
-    building.wait_dark(&TWO, call);
+    building.serve("B", &TWO, call);
     assert_eq!(building.car("B").door, DoorState::Closed);
 
     let on_record = |building: &Building| {
@@ -109,8 +108,7 @@ fn a_fire_recall_brings_every_car_down_until_it_is_ended() {
     building.wait("both are back", |building| {
         TWO.iter().all(|name| mode(building, name) == Some(Mode::InService))
     });
-    building.press("A", call);
-    building.wait_dark(&TWO, call);
+    building.serve("A", &TWO, call);
     building.assert_safe();
 }
 
@@ -159,8 +157,7 @@ fn a_key_turned_at_a_panel_is_obeyed_and_shown_everywhere() {
     building.wait("it is recalled, alone", |building| is_recalled(building, "B"));
     building.wait("A shows it", |it| shows(&fleet_page(it, "A"), "B", "fire-recall"));
     let up = building.hall(2, Direction::Up);
-    building.press("A", up);
-    building.wait_dark(&TWO, up);
+    building.serve("A", &TWO, up);
     assert!(is_recalled(&building, "B"));
     turn_key(&building, "B", "normal");
     building.wait("A shows it", |it| shows(&fleet_page(it, "A"), "B", "in-service"));
@@ -415,8 +412,7 @@ fn an_independent_car_waits_for_a_car_call() {
     building.wait("its door is open", |building| is_open_at(building, "B", 0));
     for floor in [2, 1] {
         let call = building.hall(floor, Direction::Up);
-        building.press("B", call);
-        building.wait_dark(&TWO, call);
+        building.serve("B", &TWO, call);
         assert!(is_open_at(&building, "B", 0), "it takes no hall call, and its door waits");
     }
     let call = building.car_call(3);
@@ -557,8 +553,7 @@ fn a_floor_locked_at_one_node_is_locked_in_every_car() {
 
     // People leave.
     let leaving = building.hall(3, Direction::Down);
-    building.press("A", leaving);
-    building.wait_dark(&TWO, leaving);
+    building.serve("A", &TWO, leaving);
     let shown = String::from_utf8(order(&["floors", "show"]).stdout).expect("text");
     let [locked, released, refused] = shown.lines().collect::<Vec<_>>()[..] else {
         panic!("{shown}");
@@ -633,8 +628,7 @@ fn emergency_power_brings_the_cars_down_one_at_a_time() {
     });
     assert!(worst <= 1, "{worst} cars move at a time");
     let call = building.hall(2, Direction::Up);
-    building.press("A", call);
-    building.wait_dark(&TWO, call);
+    building.serve("A", &TWO, call);
     assert!(is_recalled(&building, "A"), "it stays open");
     building.kill_all(&TWO);
     for name in TWO {

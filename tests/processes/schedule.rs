@@ -63,8 +63,7 @@ fn idle_cars_wait_where_the_hour_has_them_wait() {
     building.wait("one car waits at the top", |building| wait_at(building, 3, 1));
     // It goes where it is called, like any other.
     let lamp = building.hall(1, Direction::Up);
-    building.press("B", lamp);
-    building.wait_dark(&TWO, lamp);
+    building.serve("B", &TWO, lamp);
     building.wait("one car waits at the top again", |building| wait_at(building, 3, 1));
     building.assert_safe();
 }

@@ -198,6 +198,14 @@ impl Building {
         })
     }
 
+    /// Presses a button on the panel of a car, and waits until its call is served: the lamps on the
+    /// panels of all these cars are lit, and then dark.
+    pub fn serve(&self, at: &str, names: &[&str], button: Button) {
+        self.press(at, button);
+        self.wait_lit(names, button);
+        self.wait_dark(names, button);
+    }
+
     /// Waits until no order lamp is lit in the whole building.
     pub fn wait_all_dark(&self) {
         self.wait_within(PATIENCE * 3, "every lamp is dark", |building| {

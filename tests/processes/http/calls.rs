@@ -56,6 +56,7 @@ fn a_call_is_followed_to_its_end_through_a_failover() {
     wait_for(&building, &[1], &receipt, "served");
     building.wait_all_dark();
     let lamp = building.hall(3, Direction::Down);
+    // A car stands there with its door open: the lamp may not even be lit.
     building.press("B", lamp);
     building.wait_dark(&["A", "B", "C"], lamp);
     for node in [1, 2, 3] {

@@ -204,8 +204,7 @@ fn priority_calls_and_emergency_power_are_commanded_and_ended() {
 fn a_new_client_gets_the_events_from_before_it() {
     let building = Building::with_cars(4, Line::Serial, &["A"]);
     let a = serving(&building, 1);
-    building.press("A", building.car_call(2));
-    building.wait_dark(&["A"], building.car_call(2));
+    building.serve("A", &["A"], building.car_call(2));
     let mut events = Events::at(a, "/api/v1/events?recent=1000", None);
     assert_eq!(events.next().kind, "state");
     events.wait("event", |event| event["event"] == "placed");
