@@ -122,7 +122,7 @@ export class ModeDialog extends ChangeDialog {
   render({ model, car, onClose }, { isBusy }) {
     const { modes } = model.state.fleet;
     const now = model.cars.find((one) => one.car === car);
-    const set = (fields) => this.run(model.setMode(car, { mode: fields.mode, ...record(fields) }));
+    const set = (fields) => this.run(model.command({ kind: "mode", car, mode: fields.mode }, record(fields)));
     const chosen = now?.mode_set ?? "in-service";
     const other = now?.mode && now.mode !== chosen ? ` Currently ${carModeText(now)}, because of its key switch, a priority call, a robot or a command to all cars.` : "";
     return html`
@@ -155,8 +155,10 @@ export class ModeDialog extends ChangeDialog {
 export class LockDialog extends ChangeDialog {
   render({ model, onClose }, { isBusy }) {
     const { floors, locked_floors: locked } = model.state.fleet;
-    const set = ({ floor, locked, ...fields }) =>
-      this.run(model.setFloorLock({ floor: Number(floor), locked: locked === "yes", ...record(fields) }));
+    const set = ({ floor, locked, ...fields }) => {
+      const command = { kind: "floor_lock", floor: Number(floor), locked: locked === "yes" };
+      return this.run(model.command(command, record(fields)));
+    };
     return html`
       <${Dialog} title="Lock or unlock a floor" onClose=${onClose} onSubmit=${set}>
         <p>
@@ -186,7 +188,7 @@ export class LockDialog extends ChangeDialog {
 /** Recalls all cars, or ends that. */
 export class RecallDialog extends ChangeDialog {
   render({ model, on, onClose }, { isBusy }) {
-    const set = (fields) => this.run(model.setFireRecall({ on, ...record(fields) }));
+    const set = (fields) => this.run(model.command({ kind: "fire_recall", on }, record(fields)));
     return html`
       <${Dialog} title=${on ? "Recall all cars in a fire" : "End the fire recall"} onClose=${onClose} onSubmit=${set}>
         <p>
@@ -230,7 +232,8 @@ export class PriorityDialog extends ChangeDialog {
     const sent = model.cars.find((one) => one.car === car && one.priority !== null);
     const set = (fields) => {
       const floor = fields.floor === "" ? null : Number(fields.floor);
-      return this.run(model.setPriority({ car: fields.car || null, floor, ...record(fields) }));
+      const command = { kind: "priority", car: fields.car || null, floor };
+      return this.run(model.command(command, record(fields)));
     };
     const choose = ({ target }) => target.name === "car" && this.setState({ car: target.value });
     return html`
@@ -261,7 +264,10 @@ export class PriorityDialog extends ChangeDialog {
 /** Brings all cars down by emergency power, or ends that. */
 export class PowerDialog extends ChangeDialog {
   render({ model, on, onClose }, { isBusy }) {
-    const set = (fields) => this.run(model.setEmergencyPower({ on, car: fields.car || null, ...record(fields) }));
+    const set = (fields) => {
+      const command = { kind: "emergency_power", on, car: fields.car || null };
+      return this.run(model.command(command, record(fields)));
+    };
     return html`
       <${Dialog} title=${on ? "Emergency power" : "End emergency power"} onClose=${onClose} onSubmit=${set}>
         <p>

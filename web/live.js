@@ -211,25 +211,8 @@ export class LiveSource extends Source {
     return true;
   }
 
-  async setMode(car, { mode, operator, reason }) {
-    const path = `/api/v1/cars/${encodeURIComponent(car)}/mode`;
-    return this.#send("PUT", path, { mode, operator, reason });
-  }
-
-  async setPriority({ car, floor, operator, reason }) {
-    return this.#send("PUT", "/api/v1/priority", { car, floor, operator, reason });
-  }
-
-  async setEmergencyPower({ on, car, operator, reason }) {
-    return this.#send("PUT", "/api/v1/emergency-power", { on, car, operator, reason });
-  }
-
-  async setFireRecall({ on, operator, reason }) {
-    return this.#send("PUT", "/api/v1/fire-recall", { on, operator, reason });
-  }
-
-  async setFloorLock({ floor, locked, operator, reason }) {
-    return this.#send("PUT", `/api/v1/floors/${floor}/lock`, { locked, operator, reason });
+  async command(command, { operator, reason }) {
+    return this.#send("POST", "/api/v1/commands", { command, operator, reason });
   }
 
   async #send(method, path, body, limit = CHANGE_MS) {

@@ -16,6 +16,34 @@ const MOST_MESSAGES = 4;
 /** Older events are history, and not read out, ms. */
 const NEWS_MS = 10_000;
 
+/** Each kind of command: what it is, and what is said once it is taken. */
+const COMMANDS = {
+  mode: {
+    what: ({ car, mode }) => `Car ${car}: ${modeText(mode)}`,
+    said: ({ car, mode }) => [`Car ${car}: ${modeText(mode)}.`, "It applies until another mode is set."],
+  },
+  fire_recall: {
+    what: ({ on }) => (on ? "Fire recall of all cars" : "End of the fire recall"),
+    said: ({ on }) => [on ? "All cars are recalled." : "The fire recall has ended."],
+  },
+  floor_lock: {
+    what: ({ floor, locked }) => `Floor ${floor} ${locked ? "locked" : "unlocked"}`,
+    said: ({ floor, locked }) =>
+      locked ? [`Floor ${floor} locked.`, "It applies until the floor is unlocked."] : [`Floor ${floor} unlocked.`],
+  },
+  priority: {
+    what: ({ car, floor }) =>
+      floor === null ? `End of the priority call of ${car}` : `Priority call to floor ${floor}`,
+    said: ({ car, floor }) => [
+      floor === null ? `End of the priority call of ${car}.` : `Car ${car} goes to floor ${floor} with priority.`,
+    ],
+  },
+  emergency_power: {
+    what: ({ on }) => (on ? "Emergency power" : "End of emergency power"),
+    said: ({ on }) => [on ? "The cars go down one at a time." : "Emergency power has ended."],
+  },
+};
+
 /** A car of which nothing is known. */
 const NEVER_SEEN = {
   floor: null,
@@ -149,54 +177,13 @@ export class Model {
     return this.latched === null ? this.#source.placeToClear(car, this.state) : null;
   }
 
-  /** Sets the mode of a car. Returns whether that was done. */
-  async setMode(car, command) {
-    this.operator = command.operator;
-    const what = `Car ${car}: ${modeText(command.mode)}`;
-    const set = await this.#change(() => this.#source.setMode(car, command), what);
-    if (set === null) return false;
-    this.say("info", `${what}.`, "It applies until another mode is set.");
-    return true;
-  }
-
-  /** Recalls all cars in a fire, or ends that. Returns whether that was done. */
-  async setFireRecall(command) {
-    this.operator = command.operator;
-    const what = command.on ? "Fire recall of all cars" : "End of the fire recall";
-    const set = await this.#change(() => this.#source.setFireRecall(command), what);
-    if (set === null) return false;
-    this.say("info", command.on ? "All cars are recalled." : "The fire recall has ended.");
-    return true;
-  }
-
-  /** Locks a floor, or unlocks it. Returns whether that was done. */
-  async setFloorLock(command) {
-    this.operator = command.operator;
-    const what = `Floor ${command.floor} ${command.locked ? "locked" : "unlocked"}`;
-    const set = await this.#change(() => this.#source.setFloorLock(command), what);
-    if (set === null) return false;
-    this.say("info", `${what}.`, command.locked ? "It applies until the floor is unlocked." : undefined);
-    return true;
-  }
-
-  /** Sends a car to a floor with priority, or ends that. Returns whether that was done. */
-  async setPriority(command) {
-    this.operator = command.operator;
-    const isEnd = command.floor === null;
-    const what = isEnd ? `End of the priority call of ${command.car}` : `Priority call to floor ${command.floor}`;
-    const set = await this.#change(() => this.#source.setPriority(command), what);
-    if (set === null) return false;
-    this.say("info", isEnd ? `${what}.` : `Car ${set.car} goes to floor ${set.floor} with priority.`);
-    return true;
-  }
-
-  /** Brings all cars down by emergency power, or ends that. Returns whether that was done. */
-  async setEmergencyPower(command) {
-    this.operator = command.operator;
-    const what = command.on ? "Emergency power" : "End of emergency power";
-    const set = await this.#change(() => this.#source.setEmergencyPower(command), what);
-    if (set === null) return false;
-    this.say("info", command.on ? "The cars go down one at a time." : "Emergency power has ended.");
+  /** Gives a command. Returns whether that was done. */
+  async command(command, record) {
+    this.operator = record.operator;
+    const { what, said } = COMMANDS[command.kind];
+    const done = await this.#change(() => this.#source.command(command, record), what(command));
+    if (done === null) return false;
+    this.say("info", ...said(done));
     return true;
   }
 

@@ -123,50 +123,13 @@ export class Source {
   }
 
   /**
-   * Sets the service mode of a car, until it is set again.
-   * @param {string} car
-   * @param {{mode: string, operator: string, reason: string}} command one of `fleet.modes`
+   * Gives a command, as `POST /api/v1/commands` has it. Returns it as it is carried out.
+   * @param {{kind: string}} command
+   * @param {{operator: string, reason: string}} record for the audit log
    * @throws {Problem}
    */
-  async setMode(car, command) {
-    throw new Error(`a source that takes commands implements setMode(${car}, ${command})`);
-  }
-
-  /**
-   * Recalls all cars in a fire, or ends that.
-   * @param {{on: boolean, operator: string, reason: string}} command
-   * @throws {Problem}
-   */
-  async setFireRecall(command) {
-    throw new Error(`a source that takes commands implements setFireRecall(${command})`);
-  }
-
-  /**
-   * Locks a floor for the whole fleet, or unlocks it.
-   * @param {{floor: number, locked: boolean, operator: string, reason: string}} command
-   * @throws {Problem}
-   */
-  async setFloorLock(command) {
-    throw new Error(`a source that takes commands implements setFloorLock(${command})`);
-  }
-
-  /**
-   * Sends a car to a floor with priority, or ends that.
-   * @param {{car: string | null, floor: number | null, operator: string, reason: string}} command no
-   *   car: the one that gets there first; no floor: the priority call of the car ends
-   * @throws {Problem}
-   */
-  async setPriority(command) {
-    throw new Error(`a source that takes commands implements setPriority(${command})`);
-  }
-
-  /**
-   * Brings all cars down by emergency power, one at a time, or ends that.
-   * @param {{on: boolean, car: string | null, operator: string, reason: string}} command
-   * @throws {Problem}
-   */
-  async setEmergencyPower(command) {
-    throw new Error(`a source that takes commands implements setEmergencyPower(${command})`);
+  async command(command, record) {
+    throw new Error(`a source that takes commands implements command(${command}, ${record})`);
   }
 
   /**

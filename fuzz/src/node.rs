@@ -18,8 +18,8 @@ use elevator_fleet::dispatch::{Kinematics, Strategy, WeekTime};
 use elevator_fleet::election::{ElectionSettings, Preset};
 use elevator_fleet::model::{Mac, Mode, Role, Term, Timestamp};
 use elevator_fleet::node::{
-    Access, Action, CallRequest, FireRecall, FloorLock, Identity, LinkId, LinkSide, Lsn, MeshTimes,
-    Node, NodeSettings, PlanRequest, Requested, Restored, Taken,
+    Access, Action, CallRequest, Command, Identity, LinkId, LinkSide, Lsn, MeshTimes, Node,
+    NodeSettings, PlanRequest, Requested, Restored, Taken,
 };
 use elevator_fleet::settings::RequestId;
 use elevator_fleet::wire::Protocol;
@@ -220,17 +220,23 @@ impl Stage {
         let is_done = match script.int_in_range(0..=8_u8)? {
             0 => {
                 let mode = *script.choose(&Mode::ALL)?;
-                let is_set = node.handle_mode(&car, mode, OPERATOR, now).is_ok();
+                let command = Command::Mode { car: car.clone(), mode };
+                let is_set = node.handle_command(command, OPERATOR, now).is_ok();
                 assert!(!is_set || node.settings().mode(&car) >= mode, "others may hold as well");
                 is_set
             }
             1 => {
-                let sent = node.handle_priority(on.then_some(&car), floor, OPERATOR, now);
-                sent.inspect(|car| {
+                let command =
+                    Command::Priority { car: on.then(|| car.clone()), floor: Some(floor) };
+                let sent = node.handle_command(command, OPERATOR, now);
+                sent.inspect(|sent| {
                     // One for any car may be passed on at once, and a car that its key switch has
                     // recalled does without.
                     let shown = node.status(now).car;
                     let is_recalled = shown.is_some_and(|it| it.view.mode >= Mode::EmergencyPower);
+                    let Command::Priority { car: Some(car), .. } = sent else {
+                        panic!("{sent:?} has no car");
+                    };
                     let mut calls = node.settings().priorities();
                     let holds = calls.any(|(by, it)| it.floor == floor && (by == car || it.any));
                     let all: Vec<_> = node.settings().priorities().collect();
@@ -240,25 +246,27 @@ impl Stage {
                 .is_ok()
             }
             2 => {
-                let is_ended = node.handle_priority_end(&car, OPERATOR, now).is_ok();
+                let command = Command::Priority { car: Some(car.clone()), floor: None };
+                let is_ended = node.handle_command(command, OPERATOR, now).is_ok();
                 assert!(!is_ended || node.settings().priority(&car).is_none());
                 is_ended
             }
             3 => {
-                let serving = script.arbitrary::<bool>()?.then_some(&car);
-                let is_set = node.handle_emergency_power(on, serving, OPERATOR, now).is_ok();
+                let car = script.arbitrary::<bool>()?.then_some(car);
+                let command = Command::EmergencyPower { on, car };
+                let is_set = node.handle_command(command, OPERATOR, now).is_ok();
                 assert!(!is_set || node.settings().emergency_power().is_some() == on);
                 is_set
             }
             4 => {
-                let recall = if on { FireRecall::Start } else { FireRecall::End };
-                let is_set = node.handle_fire_recall(recall, OPERATOR, now).is_ok();
+                let command = Command::FireRecall { on };
+                let is_set = node.handle_command(command, OPERATOR, now).is_ok();
                 assert!(!is_set || node.settings().is_fire_recalled() == on);
                 is_set
             }
             5 => {
-                let lock = if on { FloorLock::Lock } else { FloorLock::Unlock };
-                let is_set = node.handle_floor_lock(floor, lock, OPERATOR, now).is_ok();
+                let command = Command::FloorLock { floor, locked: on };
+                let is_set = node.handle_command(command, OPERATOR, now).is_ok();
                 assert!(!is_set || node.settings().is_locked(floor) == on);
                 is_set
             }

@@ -186,30 +186,24 @@ export class LabSource extends Source {
     return this.#numberOf(this.picture.from);
   }
 
-  async setMode(car, { mode }) {
-    this.inflict({ mode: { at: this.#here, car: this.#numberOf(car), mode } });
-  }
-
-  async setFireRecall({ on }) {
-    this.inflict({ "fire-recall": { at: this.#here, start: on } });
-  }
-
-  async setFloorLock({ floor, locked }) {
-    this.inflict({ "floor-lock": { at: this.#here, floor, locked } });
-  }
-
-  async setEmergencyPower({ on, car }) {
-    this.inflict({ "emergency-power": { at: this.#here, on, serving: this.#numberOf(car) } });
-  }
-
-  async setPriority({ car, floor }) {
+  async command(command) {
+    const { kind, floor } = command;
+    const [at, car] = [this.#here, this.#numberOf(command.car ?? null)];
+    const { mode, locked, on } = command;
+    const faults = {
+      mode: () => ({ mode: { at, car, mode } }),
+      fire_recall: () => ({ "fire-recall": { at, start: on } }),
+      floor_lock: () => ({ "floor-lock": { at, floor, locked } }),
+      emergency_power: () => ({ "emergency-power": { at, on, serving: car } }),
+      priority: () => ({ priority: { at, car, floor } }),
+    };
     const before = this.#prioritized(floor);
-    this.inflict({ priority: { at: this.#here, car: this.#numberOf(car), floor } });
-    if (floor === null) return { car, floor };
+    this.inflict(faults[kind]());
+    if (kind !== "priority" || floor === null) return command;
     const now = this.#prioritized(floor);
-    const sent = now.find((one) => !before.includes(one)) ?? now.find((one) => car === null || one === car);
+    const sent = now.find((one) => !before.includes(one)) ?? now.find((one) => [null, one].includes(command.car));
     if (sent === undefined) throw new Problem(409, "not_in_service", "No car can take the call.");
-    return { car: sent, floor };
+    return { ...command, car: sent };
   }
 
   /** The cars with a priority call to a floor. */

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use clap::builder::TypedValueParser;
 use clap::{Args, Subcommand, value_parser};
 use elevator_driver::Floor;
-use elevator_fleet::node::{AccessStatus, FloorLock};
+use elevator_fleet::node::{AccessStatus, Command};
 
 use super::mode::Who;
 use super::remote::{RemoteArgs, refused_url};
@@ -89,8 +89,8 @@ pub(crate) struct ReleaseArgs {
 impl FloorsArgs {
     pub(super) fn execute(&self) -> Result<(), CommandError> {
         match &self.command {
-            FloorsCommand::Lock(args) => args.set(FloorLock::Lock, "locked"),
-            FloorsCommand::Unlock(args) => args.set(FloorLock::Unlock, "unlocked"),
+            FloorsCommand::Lock(args) => args.set(true, "locked"),
+            FloorsCommand::Unlock(args) => args.set(false, "unlocked"),
             FloorsCommand::Release(ReleaseArgs { floor, seconds, node, remote }) => {
                 remote.connect(node)?.release(*floor, *seconds)?;
                 Ok(output::print(&format!("floor {floor} released for {seconds} s\n"))?)
@@ -104,10 +104,8 @@ impl FloorsArgs {
 }
 
 impl LockArgs {
-    fn set(&self, lock: FloorLock, what: &str) -> Result<(), CommandError> {
-        let Who { operator, reason, node, remote } = &self.who;
-        let node = remote.connect(node)?;
-        node.set_floor_lock(self.floor, lock, operator, reason.as_deref())?;
+    fn set(&self, locked: bool, what: &str) -> Result<(), CommandError> {
+        self.who.give(&Command::FloorLock { floor: self.floor, locked })?;
         Ok(output::print(&format!("floor {} {what}\n", self.floor))?)
     }
 }

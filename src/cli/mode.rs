@@ -4,7 +4,9 @@ use std::num::ParseIntError;
 use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
+use elevator_driver::Floor;
 use elevator_fleet::model::{Mode, NodeId};
+use elevator_fleet::node::Command;
 
 use super::{CommandError, NodeArgs, RemoteArgs, output};
 use crate::operator::words::{operator, reason};
@@ -112,16 +114,20 @@ pub(crate) struct PriorityArgs {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Destination {
     /// To this floor.
-    Floor(u8),
+    Floor(Floor),
     /// Nowhere any more.
     End,
 }
 
 impl FromStr for Destination {
-    type Err = ParseIntError;
+    type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        if text == "end" { Ok(Self::End) } else { text.parse().map(Self::Floor) }
+        if text == "end" {
+            return Ok(Self::End);
+        }
+        let index: u8 = text.parse().map_err(|error: ParseIntError| error.to_string())?;
+        Floor::try_from(index).map(Self::Floor).map_err(|error| error.to_string())
     }
 }
 
@@ -173,27 +179,34 @@ pub(crate) enum RecallArg {
     End,
 }
 
+impl Who {
+    /// Gives a command; returns it as it is carried out.
+    pub(super) fn give(&self, command: &Command) -> Result<Command, CommandError> {
+        let node = self.remote.connect(&self.node)?;
+        Ok(node.command(command, &self.operator, self.reason.as_deref())?)
+    }
+}
+
 impl ModeArgs {
     pub(super) fn execute(&self) -> Result<(), CommandError> {
-        let Who { operator, reason, node, remote } = &self.who;
-        remote.connect(node)?.set_mode(&self.car, self.mode, operator, reason.as_deref())?;
-        Ok(output::print(&format!("mode of {} set to {}\n", self.car, self.mode))?)
+        let Self { car, mode, who } = self;
+        who.give(&Command::Mode { car: car.clone(), mode: *mode })?;
+        Ok(output::print(&format!("mode of {car} set to {mode}\n"))?)
     }
 }
 
 impl PriorityArgs {
     pub(super) fn execute(&self) -> Result<(), CommandError> {
-        let Who { operator, reason, node, remote } = &self.who;
-        let (node, reason) = (remote.connect(node)?, reason.as_deref());
-        let text = match (self.to, &self.car) {
-            (Destination::Floor(floor), car) => {
-                let car = node.send_with_priority(car.as_ref(), floor, operator, reason)?;
+        let floor = match self.to {
+            Destination::Floor(floor) => Some(floor),
+            Destination::End => None,
+        };
+        let command = Command::Priority { car: self.car.clone(), floor };
+        let text = match self.who.give(&command)? {
+            Command::Priority { car: Some(car), floor: Some(floor) } => {
                 format!("car {car} goes to floor {floor} with priority\n")
             }
-            (Destination::End, car) => {
-                node.end_priority(car.as_ref(), operator, reason)?;
-                "the priority call or session has ended\n".to_owned()
-            }
+            _ => "the priority call or session has ended\n".to_owned(),
         };
         Ok(output::print(&text)?)
     }
@@ -201,25 +214,22 @@ impl PriorityArgs {
 
 impl EmergencyPowerArgs {
     pub(super) fn execute(&self) -> Result<(), CommandError> {
-        let Who { operator, reason, node, remote } = &self.who;
         let (on, text) = match self.power {
             PowerArg::Start => (true, "emergency power: one car moves at a time\n"),
             PowerArg::End => (false, "emergency power ended\n"),
         };
-        let node = remote.connect(node)?;
-        node.set_emergency_power(on, self.car.as_ref(), operator, reason.as_deref())?;
+        self.who.give(&Command::EmergencyPower { on, car: self.car.clone() })?;
         Ok(output::print(text)?)
     }
 }
 
 impl FireRecallArgs {
     pub(super) fn execute(&self) -> Result<(), CommandError> {
-        let Who { operator, reason, node, remote } = &self.who;
         let (on, text) = match self.recall {
             RecallArg::Start => (true, "fire recall of all cars started\n"),
             RecallArg::End => (false, "fire recall of all cars ended\n"),
         };
-        remote.connect(node)?.set_fire_recall(on, operator, reason.as_deref())?;
+        self.who.give(&Command::FireRecall { on })?;
         Ok(output::print(text)?)
     }
 }

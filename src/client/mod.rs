@@ -23,8 +23,8 @@ use axum::http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST};
 use axum::http::{HeaderValue, Method, Request, Response, StatusCode};
 use elevator_driver::Floor;
 use elevator_fleet::json::CallForm;
-use elevator_fleet::model::{Call, Mode, NodeId};
-use elevator_fleet::node::{Access, FloorLock, OrderStatus, Status, Taken};
+use elevator_fleet::model::{Call, NodeId};
+use elevator_fleet::node::{Access, Command, OrderStatus, Status, Taken};
 use hyper::body::Incoming;
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper_util::rt::TokioIo;
@@ -65,9 +65,6 @@ const CLEAR_LIMIT: Duration = Duration::from_secs(35);
 fn answer_limit(path: &str) -> Duration {
     if path.ends_with("/clear-hang") { CLEAR_LIMIT } else { ANSWER_LIMIT }
 }
-
-/// Where priority calls are made and ended.
-const PRIORITY: &str = "/api/v1/priority";
 
 /// The longest answer, in bytes: an audit log of 10,000 records with long reasons is shorter.
 const LONGEST: usize = 64 * 1024 * 1024;
@@ -256,104 +253,18 @@ impl Client {
         })
     }
 
-    /// Sets the service mode of a car, until it is set again. To set it again does no harm.
+    /// Gives a command; returns it as it is carried out. To give it again does no harm.
     ///
     /// # Errors
     /// [`ClientError`].
-    pub(crate) fn set_mode(
+    pub(crate) fn command(
         &self,
-        car: &NodeId,
-        mode: Mode,
+        command: &Command,
         operator: &str,
         reason: Option<&str>,
-    ) -> Result<(), ClientError> {
-        let body = json!({ "mode": mode, "operator": operator, "reason": reason });
-        let _set: Value = self.send(&Method::PUT, &format!("/api/v1/cars/{car}/mode"), &body)?;
-        Ok(())
-    }
-
-    /// Recalls all cars in a fire, or ends that.
-    ///
-    /// # Errors
-    /// [`ClientError`].
-    pub(crate) fn set_fire_recall(
-        &self,
-        on: bool,
-        operator: &str,
-        reason: Option<&str>,
-    ) -> Result<(), ClientError> {
-        let body = json!({ "on": on, "operator": operator, "reason": reason });
-        let _set: Value = self.send(&Method::PUT, "/api/v1/fire-recall", &body)?;
-        Ok(())
-    }
-
-    /// Sends a car to a floor with priority: this one, or the one that gets there first. Returns it.
-    ///
-    /// # Errors
-    /// [`ClientError`].
-    pub(crate) fn send_with_priority(
-        &self,
-        car: Option<&NodeId>,
-        floor: u8,
-        operator: &str,
-        reason: Option<&str>,
-    ) -> Result<String, ClientError> {
-        #[derive(Deserialize)]
-        struct Sent {
-            car: String,
-        }
-        let body = json!({ "car": car, "floor": floor, "operator": operator, "reason": reason });
-        let sent: Sent = self.send(&Method::PUT, PRIORITY, &body)?;
-        Ok(sent.car)
-    }
-
-    /// Ends the priority call of a car, which has to be named.
-    ///
-    /// # Errors
-    /// [`ClientError`].
-    pub(crate) fn end_priority(
-        &self,
-        car: Option<&NodeId>,
-        operator: &str,
-        reason: Option<&str>,
-    ) -> Result<(), ClientError> {
-        let body = json!({ "car": car, "operator": operator, "reason": reason });
-        let _set: Value = self.send(&Method::PUT, PRIORITY, &body)?;
-        Ok(())
-    }
-
-    /// Says that the building runs on emergency power, or no longer does, and which car is to serve.
-    ///
-    /// # Errors
-    /// [`ClientError`].
-    pub(crate) fn set_emergency_power(
-        &self,
-        on: bool,
-        car: Option<&NodeId>,
-        operator: &str,
-        reason: Option<&str>,
-    ) -> Result<(), ClientError> {
-        let body = json!({ "on": on, "car": car, "operator": operator, "reason": reason });
-        let _set: Value = self.send(&Method::PUT, "/api/v1/emergency-power", &body)?;
-        Ok(())
-    }
-
-    /// Locks a floor for the whole fleet, or unlocks it.
-    ///
-    /// # Errors
-    /// [`ClientError`].
-    pub(crate) fn set_floor_lock(
-        &self,
-        floor: Floor,
-        lock: FloorLock,
-        operator: &str,
-        reason: Option<&str>,
-    ) -> Result<(), ClientError> {
-        let locked = lock == FloorLock::Lock;
-        let body = json!({ "locked": locked, "operator": operator, "reason": reason });
-        let _set: Value =
-            self.send(&Method::PUT, &format!("/api/v1/floors/{floor}/lock"), &body)?;
-        Ok(())
+    ) -> Result<Command, ClientError> {
+        let body = json!({ "command": command, "operator": operator, "reason": reason });
+        self.send(&Method::POST, "/api/v1/commands", &body)
     }
 
     /// Releases a locked floor in the car of the node, for so many seconds.

@@ -1,4 +1,4 @@
-//! Locked floors over HTTP: an operator locks them, and an access-control system lets people in.
+//! Locked floors over HTTP: an access-control system lets people in.
 
 use std::time::Duration;
 
@@ -8,39 +8,14 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use elevator_driver::Floor;
 use elevator_fleet::model::NodeId;
-use elevator_fleet::node::FloorLock;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::auth::authorize;
-use super::commands::direct;
 use super::extract::Path;
 use super::routes::{App, json, parsed};
-use crate::operator::Command;
 use crate::programs::{Problem, no_car};
 use crate::tokens::Scope;
-
-/// Locks or unlocks a floor.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(super) struct SetLock {
-    /// Whether calls to the floor need a right of access.
-    locked: bool,
-    /// Who gives the command: 1 to 64 characters, for the audit log.
-    #[schema(min_length = 1, max_length = 64, example = "J. Kovac")]
-    operator: String,
-    /// Why: 1 to 500 characters, for the audit log.
-    #[schema(min_length = 1, max_length = 500, example = "server room")]
-    reason: Option<String>,
-}
-
-/// The new lock of a floor.
-#[derive(Debug, Serialize, ToSchema)]
-pub(super) struct LockSet {
-    #[schema(value_type = u8, example = 5)]
-    floor: Floor,
-    locked: bool,
-}
 
 /// A floor to release in a car.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -61,39 +36,6 @@ pub(super) struct Released {
     #[schema(value_type = u8, example = 5)]
     floor: Floor,
     seconds: u8,
-}
-
-/// Locks or unlocks a floor for the whole fleet, until the next such command.
-#[utoipa::path(
-    put,
-    path = "/floors/{floor}/lock",
-    params(("floor" = u8, Path, description = "The floor, from 0 at the bottom")),
-    request_body = SetLock,
-    security(("token" = ["operate"])),
-    responses(
-        (status = 200, body = LockSet, description = "Accepted by this node, which passes it on"),
-        (status = 409, body = Problem, description = "The fleet has too many settings"),
-        (status = 422, body = Problem, description = "No such floor"),
-        (status = 503, body = Problem, description = "The node does not answer: the command may or may not have taken effect"),
-    )
-)]
-pub(super) async fn set_floor_lock(
-    State(app): State<App>,
-    Path(floor): Path<String>,
-    request: Request<Body>,
-) -> Result<Response, Problem> {
-    let (parts, body) = request.into_parts();
-    let bearer = authorize(&app, &parts, Scope::Operate).await?;
-    let SetLock { locked, operator, reason } = parsed(body).await?;
-    let index = floor.parse::<u8>().ok();
-    let floor = index.and_then(|index| Floor::try_from(index).ok()).ok_or_else(|| {
-        let detail = format!("there is no floor {floor}");
-        Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "no_such_button", detail)
-    })?;
-    let lock = if locked { FloorLock::Lock } else { FloorLock::Unlock };
-    let command = Command::FloorLock { floor, lock };
-    direct(&app, command, &operator, reason.as_deref(), bearer.account.clone()).await?;
-    Ok(json(StatusCode::OK, &LockSet { floor, locked }))
 }
 
 /// Lets anyone in a car press the button of a locked floor for some seconds, for example after a

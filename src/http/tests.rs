@@ -455,11 +455,11 @@ async fn every_error_is_a_problem() {
         ("GET", "/api/v1/calls/000000000000000000000000", None, "", 404, "not_open"),
         ("DELETE", "/api/v1/calls/hall-77-up", Some(CALL), "", 404, "not_open"),
         ("DELETE", "/api/v1/calls/%ff", Some(CALL), "", 400, "malformed"),
-        ("PUT", "/api/v1/cars/%ff/mode", Some(OPERATE), "{}", 400, "malformed"),
+        ("POST", "/api/v1/commands", Some(OPERATE), "{}", 400, "malformed"),
+        ("POST", "/api/v1/commands", Some(OPERATE), UNKNOWN, 400, "malformed"),
+        ("POST", "/api/v1/commands", Some(OPERATE), NAMELESS, 400, "malformed"),
         ("POST", "/api/v1/cars/%ff/release", Some(OPERATE), "{}", 400, "malformed"),
         ("POST", "/api/v1/cars/%ff/clear-hang", Some(OPERATE), "{}", 400, "malformed"),
-        ("PUT", "/api/v1/floors/%ff/lock", Some(OPERATE), "{}", 400, "malformed"),
-        ("PUT", "/api/v1/floors/x/lock", Some(OPERATE), LOCK, 422, "no_such_button"),
     ] {
         let response = side.ask(method, path, token, body).await;
         let challenge = response.headers().get("www-authenticate").cloned();
@@ -484,7 +484,9 @@ async fn every_error_is_a_problem() {
     }
 }
 
-const LOCK: &str = r#"{"locked":true,"operator":"J. Kovac"}"#;
+/// Commands of no kind that there is, and of nobody.
+const UNKNOWN: &str = r#"{"command":{"kind":"stop"},"operator":"J. Kovac"}"#;
+const NAMELESS: &str = r#"{"command":{"kind":"fire_recall","on":true},"operator":" "}"#;
 
 /// A call that waits for the node's loop keeps nobody else out.
 #[tokio::test]

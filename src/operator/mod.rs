@@ -24,7 +24,7 @@ pub(crate) use latched::LatchedNode;
 pub(crate) use node_loop::{NodeLoop, Refused};
 pub(crate) use reading::{ReadingError, ReadingSettings};
 pub(crate) use request::{
-    Command, EVENTS, ErrorCode, FaultInjection, Query, REQUESTS, Reply, Request, SessionChange,
+    Author, EVENTS, ErrorCode, FaultInjection, Query, REQUESTS, Reply, Request, SessionChange,
     TokenError,
 };
 pub(crate) use socket::{BindError, Claim, OperatorSocket, SOCKET, check_listener};

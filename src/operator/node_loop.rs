@@ -5,17 +5,17 @@ use std::time::Duration;
 
 use elevator_driver::Floor;
 use elevator_fleet::json::CallForm;
-use elevator_fleet::model::{Call, Mode, NodeId, Role};
+use elevator_fleet::model::{Call, NodeId};
 use elevator_fleet::node::{
-    Access, CallRequest, FollowedCall, OrderRefused, PriorityRefused, ReleaseRefused, Requested,
-    SessionRefused, SessionRequest, Status, Taken,
+    Access, CallRequest, Command, CommandRefused, FollowedCall, OrderRefused, ReleaseRefused,
+    Requested, SessionRefused, SessionRequest, Status, Taken,
 };
 use elevator_fleet::settings::{RequestId, Session, SettingError};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
 use super::request::{
-    Command, ErrorCode, FaultInjection, Query, Reply, Request, SessionChange, TokenError,
+    Author, ErrorCode, FaultInjection, Query, Reply, Request, SessionChange, TokenError,
 };
 use crate::journal::{Account, AuditRecord};
 use crate::mesh::Cable;
@@ -149,50 +149,28 @@ impl NodeLoop {
         }
     }
 
-    /// Sets what is to hold until it is commanded otherwise. Returns the car that a priority call was
-    /// given to.
+    /// Gives a command; returns it as it is carried out.
     ///
     /// # Errors
     /// [`Refused`]; only after [`ErrorCode::NoAnswer`] it is not known whether it holds.
-    pub(crate) async fn direct(
+    pub(crate) async fn command(
         &self,
         command: Command,
-        operator: String,
-        reason: Option<String>,
-        account: Account,
-    ) -> Result<Option<NodeId>, Refused> {
-        let named = match &command {
-            Command::Mode { mode, .. } if !Mode::ALL.contains(mode) => {
-                let cause =
-                    format!("`{mode}` can't be set as a mode; for priority use `PUT /priority`");
-                return Err(Refused::new(ErrorCode::Malformed, &cause));
-            }
-            Command::Priority { car: None, floor: None } => {
-                let cause = "to end a priority call, name its car";
-                return Err(Refused::new(ErrorCode::Malformed, &cause));
-            }
-            Command::Mode { car, .. } => Some(car),
-            Command::Priority { car, .. } | Command::EmergencyPower { serving: car, .. } => {
-                car.as_ref()
-            }
-            Command::FloorLock { floor, .. } => {
-                self.check_floor(*floor).await?;
-                None
-            }
-            Command::FireRecall(_) => None,
-        };
-        if let Some(car) = named {
-            self.check_known(car).await?;
-        }
-        match self.ask(Query::Setting { command, operator, reason, account }).await? {
-            Reply::Setting(set) => set.map_err(|cause| {
+        author: Author,
+    ) -> Result<Command, Refused> {
+        match self.ask(Query::Command(command, author)).await? {
+            Reply::Command(done) => done.map_err(|cause| {
                 let code = match &cause {
-                    PriorityRefused::NoSuchFloor { .. } => ErrorCode::NoSuchButton,
-                    PriorityRefused::FireRecall => ErrorCode::FireRecall,
-                    PriorityRefused::EmergencyPower => ErrorCode::EmergencyPower,
-                    PriorityRefused::NoCar { .. } => ErrorCode::NotInService,
-                    PriorityRefused::Setting(SettingError::NoRecall) => ErrorCode::NoFireRecall,
-                    PriorityRefused::Setting(SettingError::Full | SettingError::Spent) => {
+                    CommandRefused::UnknownCar { .. } => ErrorCode::UnknownCar,
+                    CommandRefused::NoSuchFloor { .. } => ErrorCode::NoSuchButton,
+                    CommandRefused::NoModeToSet(_) | CommandRefused::NoCarNamed => {
+                        ErrorCode::Malformed
+                    }
+                    CommandRefused::FireRecall => ErrorCode::FireRecall,
+                    CommandRefused::EmergencyPower => ErrorCode::EmergencyPower,
+                    CommandRefused::NoCar { .. } => ErrorCode::NotInService,
+                    CommandRefused::Setting(SettingError::NoRecall) => ErrorCode::NoFireRecall,
+                    CommandRefused::Setting(SettingError::Full | SettingError::Spent) => {
                         ErrorCode::TooManySettings
                     }
                 };
@@ -298,27 +276,6 @@ impl NodeLoop {
             }
             _ => Err(Refused::no_answer()),
         }
-    }
-
-    /// A lock of a floor that is not there would stay forever.
-    async fn check_floor(&self, floor: Floor) -> Result<(), Refused> {
-        let floors = self.status().await?.floors;
-        if floors.contains(floor) {
-            return Ok(());
-        }
-        let cause = ReleaseRefused::NoSuchFloor { floor, top: floors.top().index() };
-        Err(Refused::new(ErrorCode::NoSuchButton, &cause))
-    }
-
-    /// A mode for a car that nobody has would stay forever. The car's node may be lost for now, or
-    /// have a mode already.
-    async fn check_known(&self, car: &NodeId) -> Result<(), Refused> {
-        let status = self.status().await?;
-        let lost = status.lost.iter().any(|lost| lost.node == *car && lost.role == Role::Cabin);
-        if lost || status.mode_set(car).is_some() {
-            return Ok(());
-        }
-        self.check_car(car).await
     }
 
     /// An order for a car that does not exist would stay open forever.

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use elevator_driver::Floor;
-use elevator_fleet::model::{Call, Mode, NodeId};
+use elevator_fleet::model::Call;
 use elevator_fleet::node::{
-    Access as Right, CallRequest, FireRecall, FloorLock, FollowedCall, OrderRefused,
-    PriorityRefused, ReleaseRefused, Requested, SessionRefused, SessionRequest, Status, Taken,
+    Access as Right, CallRequest, Command, CommandRefused, FollowedCall, OrderRefused,
+    ReleaseRefused, Requested, SessionRefused, SessionRequest, Status, Taken,
 };
 use elevator_fleet::settings::{RequestId, Session, SettingError};
 use tokio::sync::oneshot;
@@ -46,15 +46,8 @@ pub(crate) enum Query {
     Order(Call, Right),
     /// `Mesh::set_cable`: answered by [`Reply::Network`].
     Network(Cable),
-    /// `Node::handle_mode`, `Node::handle_fire_recall`, `Node::handle_floor_lock`: answered by
-    /// [`Reply::Setting`].
-    Setting {
-        command: Command,
-        operator: String,
-        reason: Option<String>,
-        /// The account at the other end of the connection.
-        account: Account,
-    },
+    /// `Node::handle_command`: answered by [`Reply::Command`].
+    Command(Command, Author),
     /// `Node::handle_request`: answered by [`Reply::Requested`].
     Place(CallRequest),
     /// `Node::earlier`: answered by [`Reply::Earlier`].
@@ -87,6 +80,15 @@ pub(crate) enum Query {
     KeepStatistics(Changes),
 }
 
+/// Who gives a command at this node, for the audit log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Author {
+    pub(crate) operator: String,
+    pub(crate) reason: Option<String>,
+    /// The account at the other end of the connection.
+    pub(crate) account: Account,
+}
+
 /// What becomes of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum SessionChange {
@@ -98,21 +100,6 @@ pub(crate) enum SessionChange {
     Withdraw,
     /// An operator with this account ends it.
     Stop(Account),
-}
-
-/// What is to hold until it is commanded otherwise.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Command {
-    /// The service mode of a car, of this node or another one.
-    Mode { car: NodeId, mode: Mode },
-    /// A fire recall of all cars.
-    FireRecall(FireRecall),
-    /// The lock of a floor.
-    FloorLock { floor: Floor, lock: FloorLock },
-    /// A priority call of a car, or of the one that gets there first; its end, if there is no floor.
-    Priority { car: Option<NodeId>, floor: Option<Floor> },
-    /// Emergency power, with the car that is to serve.
-    EmergencyPower { on: bool, serving: Option<NodeId> },
 }
 
 /// Why a token was not made or revoked.
@@ -144,8 +131,8 @@ pub(crate) enum Reply {
     Order(Result<Taken, OrderRefused>),
     /// Whether faults may be injected; the network is as was wanted only then.
     Network(FaultInjection),
-    /// What became of a setting; the car that was sent, if it is a priority call.
-    Setting(Result<Option<NodeId>, PriorityRefused>),
+    /// The command as it is carried out, or why it is refused.
+    Command(Result<Command, CommandRefused>),
     /// What became of a program's request.
     Requested(Result<Requested, OrderRefused>),
     /// What became of it before, if it is remembered.

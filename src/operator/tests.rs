@@ -19,10 +19,10 @@ use elevator_fleet::model::{
     Reason, Role, Term, Unavailable,
 };
 use elevator_fleet::node::{
-    Access, AccessStatus, CallRequest, CarStatus, ClimateStatus, ConflictKind, ConflictStatus,
-    DispatchStatus, LossCause, LostStatus, OrderRefused, OrderStatus, PeerStatus, RefusedStatus,
-    ReleaseStatus, Report, Requested, ScheduleStatus, SessionRefused, SettingStatus, Status, Taken,
-    UnitStatus,
+    Access, AccessStatus, CallRequest, CarStatus, ClimateStatus, Command, ConflictKind,
+    ConflictStatus, DispatchStatus, LossCause, LostStatus, OrderRefused, OrderStatus, PeerStatus,
+    RefusedStatus, ReleaseStatus, Report, Requested, ScheduleStatus, SessionRefused, SettingStatus,
+    Status, Taken, UnitStatus,
 };
 use elevator_fleet::settings::{Setting, SettingError, Words};
 use elevator_fleet::wire::{NodeState, Protocol};
@@ -277,10 +277,10 @@ async fn answer(mut requests: mpsc::Receiver<Request>, events: &broadcast::Sende
                 }
                 Reply::Requested(Ok(Requested::Now(Taken::Placed)))
             }
-            Query::Setting { command: Command::FireRecall(_), .. } => {
-                Reply::Setting(Err(SettingError::Full.into()))
+            Query::Command(Command::FireRecall { .. }, _) => {
+                Reply::Command(Err(SettingError::Full.into()))
             }
-            Query::Setting { .. } => Reply::Setting(Ok(None)),
+            Query::Command(command, _) => Reply::Command(Ok(command)),
             Query::Earlier(_) => Reply::Earlier(None),
             Query::Token { .. } => Reply::Token(Ok(())),
             Query::Audit => Reply::Audit(oneshot::channel().1),
@@ -325,13 +325,16 @@ fn faults_are_injected_only_where_they_are_allowed() {
     assert_eq!(code_of(client.rewire(Cable::Cut)), "faults_not_allowed");
 }
 
+fn independent() -> Command {
+    Command::Mode { car: node("B"), mode: Mode::Independent }
+}
+
 /// What is to go into the audit log is a line of bounded length.
 #[test]
 fn a_setting_needs_a_name_and_a_reason_that_fit() {
     let bench = Bench::start();
     let client = bench.client();
-    let car = node("B");
-    let set = |operator: &str, reason| client.set_mode(&car, Mode::Independent, operator, reason);
+    let set = |operator: &str, reason| client.command(&independent(), operator, reason);
     set("kovac", Some("new carpet")).unwrap();
     let long = "x".repeat(501);
     for (operator, reason) in [(" ", "why"), ("kovac", ""), ("ko\nvac", "why"), ("kovac", &long)] {
@@ -355,7 +358,7 @@ fn the_socket_for_reading_only_reads() {
         code_of(client.clear_hang("x", "y")),
         code_of(client.audit()),
         code_of(client.presses()),
-        code_of(client.set_mode(&node("B"), Mode::Independent, "x", None)),
+        code_of(client.command(&independent(), "x", None)),
         code_of(client.change_token(&revoke, "x")),
     ] {
         assert_eq!(code, "scope_missing");

@@ -5,17 +5,16 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use elevator_driver::Floor;
-use elevator_fleet::model::{Call, NodeId, Timestamp};
-use elevator_fleet::node::{PriorityRefused, ReleaseRefused, Status};
+use elevator_fleet::model::{Call, Timestamp};
+use elevator_fleet::node::{ReleaseRefused, Status};
 use elevator_fleet::settings::SessionEnd;
 use tracing::{debug, warn};
 
 use super::Running;
-use super::audit::Author;
 use crate::journal::{Account, AuditEvent};
 use crate::log;
 use crate::mqtt::Mqtt;
-use crate::operator::{Command, FaultInjection, Query, Reply, Request, SessionChange, TokenError};
+use crate::operator::{Author, FaultInjection, Query, Reply, Request, SessionChange, TokenError};
 use crate::programs::owner;
 use crate::tokens::{Change as TokenChange, Tokens};
 
@@ -35,9 +34,10 @@ impl Running {
                 }
                 Reply::Network(self.faults)
             }
-            Query::Setting { command, operator, reason, account } => {
-                self.commands.author = Some(Author { operator: operator.clone(), reason, account });
-                Reply::Setting(self.direct(&command, &operator, now))
+            Query::Command(command, author) => {
+                let operator = author.operator.clone();
+                self.commands.author = Some(author);
+                Reply::Command(self.node.handle_command(command, &operator, now))
             }
             Query::Place(request) => Reply::Requested(self.node.handle_request(&request, now)),
             Query::Earlier(request) => Reply::Earlier(self.node.earlier(&request)),
@@ -106,33 +106,6 @@ impl Running {
             }
         }
         Ok(())
-    }
-
-    fn direct(
-        &mut self,
-        command: &Command,
-        operator: &str,
-        now: Timestamp,
-    ) -> Result<Option<NodeId>, PriorityRefused> {
-        let node = &mut self.node;
-        match command {
-            Command::Mode { car, mode } => node.handle_mode(car, *mode, operator, now)?,
-            Command::FireRecall(recall) => node.handle_fire_recall(*recall, operator, now)?,
-            Command::FloorLock { floor, lock } => {
-                node.handle_floor_lock(*floor, *lock, operator, now)?;
-            }
-            Command::Priority { car, floor: Some(floor) } => {
-                return node.handle_priority(car.as_ref(), *floor, operator, now).map(Some);
-            }
-            Command::Priority { car: Some(car), floor: None } => {
-                node.handle_priority_end(car, operator, now)?;
-            }
-            Command::Priority { car: None, floor: None } => {}
-            Command::EmergencyPower { on, serving } => {
-                node.handle_emergency_power(*on, serving.as_ref(), operator, now)?;
-            }
-        }
-        Ok(None)
     }
 
     fn change_token(

@@ -9,6 +9,7 @@ use tracing::warn;
 
 use super::Running;
 use crate::journal::{Account, AuditEvent, AuditRecord};
+use crate::operator::Author;
 
 /// How many commands of one account are recorded in an [`HOUR`]. One that gives commands all the time
 /// takes a week to push the others out of the log.
@@ -27,14 +28,6 @@ pub(super) struct Commands {
     /// Who gives the command that the node handles now, if it is entered here.
     pub(super) author: Option<Author>,
     hours: Hours,
-}
-
-/// Who gives a command at this node.
-#[derive(Debug)]
-pub(super) struct Author {
-    pub(super) operator: String,
-    pub(super) reason: Option<String>,
-    pub(super) account: Account,
 }
 
 /// The commands of each account in its present hour.

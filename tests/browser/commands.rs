@@ -44,12 +44,11 @@ fn a_car_that_was_sent_is_shown_as_such() {
     let Some((building, browser)) = building() else { return };
     browser.open(&format!("{}#token={}", panel(&building, 3), token(&building, "C")));
     browser.wait_for(".light.live");
-    let record = |more: serde_json::Value| {
-        let mut record = json!({ "operator": "J. Kovac", "reason": "a stretcher" });
-        record.as_object_mut().expect("an object").extend(more.as_object().cloned().expect("one"));
-        record
+    let command = |command: serde_json::Value| {
+        let body = json!({ "command": command, "operator": "J. Kovac", "reason": "a stretcher" });
+        send(&browser, "POST", "commands", &body);
     };
-    send(&browser, "PUT", "priority", &record(json!({ "car": "A", "floor": 5 })));
+    command(json!({ "kind": "priority", "car": "A", "floor": 5 }));
     send(&browser, "POST", "sessions", &json!({ "car": "B", "floor": 3, "seconds": 120 }));
     browser.wait_for_text("button[data-mode-of=A]", "Priority");
     browser.wait_for_text("button[data-mode-of=B]", "With a robot");
@@ -67,12 +66,12 @@ fn a_car_that_was_sent_is_shown_as_such() {
     browser.wait_for_text("section[aria-label='Car B'] .doing", "Door open");
     shot(&browser, "sent");
     // The same of a node's own car.
-    send(&browser, "PUT", "priority", &record(json!({ "car": "C", "floor": 4 })));
+    command(json!({ "kind": "priority", "car": "C", "floor": 4 }));
     browser.wait_for_text("button[data-mode-of=C]", "Priority");
     is_well("C");
-    send(&browser, "PUT", "priority", &record(json!({ "car": "C", "floor": null })));
+    command(json!({ "kind": "priority", "car": "C", "floor": null }));
     browser.wait_for_text("button[data-mode-of=C]", "In service");
-    send(&browser, "PUT", "cars/C/mode", &record(json!({ "mode": "independent" })));
+    command(json!({ "kind": "mode", "car": "C", "mode": "independent" }));
     browser.wait_for_text("button[data-mode-of=C]", "Independent");
     browser.wait_for_text("section[aria-label='Car C'].off .doing", "Independent");
 }

@@ -552,8 +552,8 @@ fn a_floor_locked_at_one_node_is_locked_in_every_car() {
     assert_eq!(refused(&building, "A"), 2, "it is not refused");
 
     // People leave.
-    let leaving = building.hall(3, Direction::Down);
-    building.serve("A", &TWO, leaving);
+    let leaving = order(&["order", "hall", "3", "down", "--wait", "served"]);
+    assert_eq!(leaving.status.code(), Some(0), "{leaving:?}");
     let shown = String::from_utf8(order(&["floors", "show"]).stdout).expect("text");
     let [locked, released, refused] = shown.lines().collect::<Vec<_>>()[..] else {
         panic!("{shown}");

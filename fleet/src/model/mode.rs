@@ -25,7 +25,7 @@ pub enum Mode {
     Attendant,
     /// It takes no hall call until it has been at the floor of its priority call, and serves its car
     /// calls on the way. No operator sets it by name: see
-    /// [`Node::handle_priority`](crate::node::Node::handle_priority).
+    /// [`Command::Priority`](crate::node::Command::Priority).
     Priority,
     /// It serves its car calls only, and keeps its door open until the next one (ASME A17.1
     /// *independent service*).
@@ -35,7 +35,7 @@ pub enum Mode {
     OutOfService,
     /// It goes to the recall floor when it is its turn, and keeps its door open there (ASME A17.1
     /// *emergency power*). No operator sets it by name: see
-    /// [`Node::handle_emergency_power`](crate::node::Node::handle_emergency_power).
+    /// [`Command::EmergencyPower`](crate::node::Command::EmergencyPower).
     EmergencyPower,
     /// It goes to the recall floor without a stop, and keeps its door open there (ASME A17.1 *Phase I
     /// emergency recall operation*, EN 81-73).

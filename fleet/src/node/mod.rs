@@ -60,10 +60,9 @@ pub use status::{
 };
 
 pub use crate::election::LinkSide;
-pub use crate::services::access::{Access, FloorLock, LONGEST_RELEASE, ReleaseRefused};
+pub use crate::services::access::{Access, LONGEST_RELEASE, ReleaseRefused};
 pub use crate::services::calls::OrderRefused;
-pub use crate::services::priority::PriorityRefused;
-pub use crate::services::recall::FireRecall;
+pub use crate::services::command::{Command, CommandRefused};
 pub use crate::services::sessions::{LONGEST_HOLD, SessionRefused, SessionRequest};
 pub use crate::store::{Change, Fate, Lsn, Refused as RefusedStatus, Restored, Taken};
 pub use crate::wire::LinkId;

@@ -1,7 +1,7 @@
 //! Locked floors: which calls need a right of access, and how many were refused for lack of it.
 //!
 //! ```text
-//!   operator ──▶ handle_floor_lock ──▶ the store ──▶ every node
+//!   operator ──▶ handle_command   ──▶ the store ──▶ every node
 //!   access control ──▶ handle_release ──▶ AccessControl, of this car alone, for seconds
 //!                                            │
 //!   a press, a trip, an order ──▶ lock_against ▼ ──▶ refused, unless it came with a right
@@ -25,15 +25,6 @@ use crate::seeded::{SeededBug, is_seeded};
 /// The longest time for which a floor can be released in a car. An access-control system releases it
 /// for a press of a button.
 pub const LONGEST_RELEASE: Duration = Duration::from_mins(1);
-
-/// What becomes of the lock of a floor.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FloorLock {
-    /// Calls to it need a right of access.
-    Lock,
-    /// Everybody may ride there.
-    Unlock,
-}
 
 /// Whether who places a call has shown a right of access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

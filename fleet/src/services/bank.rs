@@ -42,6 +42,13 @@ impl<'a> Bank<'a> {
         is_here || is_heard || is_lost || self.settings().get(&mode).is_some()
     }
 
+    /// The cars of this node and of all peers that it hears.
+    pub(crate) fn cars(&self) -> Vec<NodeId> {
+        let own = self.cabin.car().map(|_| &self.own.node);
+        let peers = self.members.peers().filter(|(_, peer)| peer.hello.role == Role::Cabin);
+        own.into_iter().chain(peers.map(|(name, _)| name)).cloned().collect()
+    }
+
     /// This node's own car.
     pub(crate) fn own_car(&self) -> Option<(NodeId, CarView)> {
         Some((self.own.node.clone(), self.cabin.view(self.now)?))

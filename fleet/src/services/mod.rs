@@ -7,20 +7,20 @@
 //! - `access.rs`: locked floors, and who may ride there;
 //! - `boarding.rs`: passengers with a destination who have entered the car;
 //! - `calls.rs`: which calls are refused;
+//! - `command.rs`: what an operator commands, and what it sets;
 //! - `key.rs`: the key switch of this node's car, and why it hung;
 //! - `power.rs`: whose turn it is on emergency power;
 //! - `priority.rs`: which car has a priority call;
-//! - `recall.rs`: the fire recall of all cars;
 //! - `sessions.rs`: which robot has which car.
 
 pub(crate) mod access;
 mod bank;
 mod boarding;
 pub(crate) mod calls;
+pub(crate) mod command;
 mod key;
 pub(crate) mod power;
 pub(crate) mod priority;
-pub(crate) mod recall;
 pub(crate) mod sessions;
 
 pub(crate) use self::access::AccessControl;

@@ -12,8 +12,9 @@ use std::time::Duration;
 use elevator_driver::Floor;
 
 use super::Bank;
+use super::command::CommandRefused;
 use crate::model::{NodeId, Timestamp};
-use crate::settings::{PriorityCall, Setting, SettingError};
+use crate::settings::{PriorityCall, Setting};
 
 /// After this time a call is passed on though its car has never been heard since, as after a power
 /// cut that its node has not come back from. A car that can serve it has done so by then.
@@ -32,52 +33,21 @@ enum Sight {
     UnheardSince(Timestamp),
 }
 
-/// A priority call that can't be given. Nothing has changed.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum PriorityRefused {
-    /// The building has no such floor.
-    #[error("there is no floor {floor}: the building has floors 0 to {top}")]
-    NoSuchFloor {
-        floor: Floor,
-        /// The highest floor.
-        top: u8,
-    },
-    /// All cars are recalled because of a fire.
-    #[error("all cars are recalled because of a fire")]
-    FireRecall,
-    /// One car moves at a time.
-    #[error("the building runs on emergency power")]
-    EmergencyPower,
-    /// No car is in service.
-    #[error("no car can be sent to floor {floor}: none is in service, or all are already sent")]
-    NoCar {
-        /// Where it was to go.
-        floor: Floor,
-    },
-    /// It can't become a setting.
-    #[error(transparent)]
-    Setting(#[from] SettingError),
-}
-
 /// The car that gets a priority call to a floor: the one that is named or, of those in service, the one
 /// that gets there first.
 pub(crate) fn command(
     bank: &Bank<'_>,
     car: Option<&NodeId>,
     floor: Floor,
-) -> Result<(NodeId, PriorityCall), PriorityRefused> {
-    if !bank.own.floors.contains(floor) {
-        let top = bank.own.floors.top().index();
-        return Err(PriorityRefused::NoSuchFloor { floor, top });
-    }
+) -> Result<(NodeId, PriorityCall), CommandRefused> {
     if bank.settings().is_fire_recalled() {
-        return Err(PriorityRefused::FireRecall);
+        return Err(CommandRefused::FireRecall);
     }
     if bank.settings().emergency_power().is_some() {
-        return Err(PriorityRefused::EmergencyPower);
+        return Err(CommandRefused::EmergencyPower);
     }
     let first = || bank.first_car_to(floor, &bank.cars_with_errands(), None);
-    let chosen = car.cloned().or_else(first).ok_or(PriorityRefused::NoCar { floor })?;
+    let chosen = car.cloned().or_else(first).ok_or(CommandRefused::NoCar { floor })?;
     Ok((chosen, PriorityCall { floor, any: car.is_none() }))
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use elevator_driver::{Button, Climate, Direction, Floor, Trip};
 use elevator_fleet::model::{NodeId, Timestamp};
-use elevator_fleet::node::{Access, FireRecall, FloorLock, Node, SessionRequest};
+use elevator_fleet::node::{Access, Command, CommandRefused, Node, SessionRequest};
 use elevator_fleet::settings::{Asked, RequestId, Session, SettingError};
 
 use super::World;
@@ -167,32 +167,20 @@ impl World {
             }
             Fault::Mode { at, car, mode } => {
                 let car = self.machines[car].name.clone();
-                self.command(at, |node, now| is_done(node.handle_mode(&car, mode, OPERATOR, now)));
+                self.command(at, Command::Mode { car, mode });
             }
-            Fault::Priority { at, car, floor } => self.set_priority(at, car, floor),
+            Fault::Priority { at, car, floor } => {
+                let car = self.name_of(car);
+                self.command(at, Command::Priority { car, floor });
+            }
             Fault::Session { at, session, car, floor } => self.set_session(at, session, car, floor),
             Fault::EmergencyPower { at, on, serving } => {
                 let car = self.name_of(serving);
-                let set = |node: &mut Node, now| {
-                    is_done(node.handle_emergency_power(on, car.as_ref(), OPERATOR, now));
-                };
-                self.command(at, set);
+                self.command(at, Command::EmergencyPower { on, car });
             }
-            Fault::FireRecall { at, start } => {
-                let recall = if start { FireRecall::Start } else { FireRecall::End };
-                self.command(at, |node, now| {
-                    match node.handle_fire_recall(recall, OPERATOR, now) {
-                        // It has not heard of the recall.
-                        Err(SettingError::NoRecall) => {}
-                        commanded => is_done(commanded),
-                    }
-                });
-            }
+            Fault::FireRecall { at, start } => self.command(at, Command::FireRecall { on: start }),
             Fault::FloorLock { at, floor, locked } => {
-                let lock = if locked { FloorLock::Lock } else { FloorLock::Unlock };
-                self.command(at, |node, now| {
-                    is_done(node.handle_floor_lock(floor, lock, OPERATOR, now));
-                });
+                self.command(at, Command::FloorLock { floor, locked });
             }
         }
     }
@@ -219,8 +207,20 @@ impl World {
         }
     }
 
-    /// An operator or a robot commands this at a node, if that is awake.
-    fn command(&mut self, at: usize, act: impl FnOnce(&mut Node, Timestamp)) {
+    /// An operator gives this command at a node, if that is awake. One that it can't carry out does
+    /// nothing: it has not heard of the car or of the recall, or no car is in service.
+    fn command(&mut self, at: usize, command: Command) {
+        self.ask(at, |node, now| {
+            let refused = node.handle_command(command, OPERATOR, now).err();
+            if let Some(CommandRefused::Setting(SettingError::Full | SettingError::Spent)) = refused
+            {
+                unreachable!("a fleet of the lab has room for what is commanded");
+            }
+        });
+    }
+
+    /// An operator or a robot asks for something at a node, if that is awake.
+    fn ask(&mut self, at: usize, act: impl FnOnce(&mut Node, Timestamp)) {
         if self.machines[at].awake().is_some() {
             self.with(at, act);
         }
@@ -230,22 +230,10 @@ impl World {
         car.map(|car| self.machines[car].name.clone())
     }
 
-    fn set_priority(&mut self, at: usize, car: Option<usize>, floor: Option<Floor>) {
-        let name = self.name_of(car);
-        self.command(at, |node, now| match (floor, &name) {
-            (Some(floor), name) => {
-                // Without a car in service there is nobody to send.
-                drop(node.handle_priority(name.as_ref(), floor, OPERATOR, now));
-            }
-            (None, Some(car)) => is_done(node.handle_priority_end(car, OPERATOR, now)),
-            (None, None) => {}
-        });
-    }
-
     fn set_session(&mut self, at: usize, session: u64, car: Option<usize>, floor: Option<Floor>) {
         let id = RequestId { owner: 1, request: session };
         let car = self.name_of(car);
-        self.command(at, |node, now| {
+        self.ask(at, |node, now| {
             let is_open = node.settings().session(id).is_some_and(Session::is_open);
             let changed = match floor {
                 None => node.handle_session_end(id, None, OPERATOR, now).map(drop),
@@ -427,12 +415,5 @@ impl World {
             return;
         }
         self.with(node, Node::handle_disk_failed);
-    }
-}
-
-/// A fleet of the lab can do what an operator commands.
-fn is_done<T, E: std::fmt::Display>(done: Result<T, E>) {
-    if let Err(error) = done {
-        unreachable!("a fleet of the lab: {error}");
     }
 }

@@ -4,7 +4,7 @@ use elevator_driver::Direction;
 use liftmesh_harness::building::{Building, Line};
 use serde_json::{Value, json};
 
-use super::client::{get, post, put, serving};
+use super::client::{command, get, post, serving};
 use super::{call, followed, receipt, token, withdraw};
 
 /// Waits until a call is in this state, at one node after the other.
@@ -76,8 +76,8 @@ fn a_call_that_a_fire_recall_drops_is_cancelled() {
     let placed = post(a, "/api/v1/calls", Some(&kiosk), &hall);
     let receipt = receipt(&placed);
     wait_for(&building, &[2], &receipt, "being_served");
-    let body = json!({"on": true, "operator": "fire panel"});
-    assert_eq!(put(b, "/api/v1/fire-recall", &panel, &body).status, 200);
+    let recall = json!({"kind": "fire_recall", "on": true});
+    assert_eq!(command(b, &panel, &recall).status, 200);
     let dropped = wait_for(&building, &[1, 2], &receipt, "cancelled");
     assert_eq!((&dropped["reason"], &dropped["car"]), (&json!("recalled"), &json!(null)));
     // It is the end of the request: a repetition places nothing.

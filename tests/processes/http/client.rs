@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
 use liftmesh_harness::building::{Building, PATIENCE};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// What a node has answered.
 #[derive(Debug)]
@@ -51,6 +51,12 @@ pub(crate) fn post(address: SocketAddr, path: &str, token: Option<&str>, body: &
     let bearer = token.map(|token| format!("Bearer {token}"));
     let header = bearer.as_deref().map(|bearer| ("Authorization", bearer));
     request(address, "POST", path, header.as_slice(), body)
+}
+
+/// Gives a command with a token.
+pub(super) fn command(address: SocketAddr, token: &str, command: &Value) -> Answer {
+    let body = json!({"command": command, "operator": "J. Kovac", "reason": "new carpet"});
+    post(address, "/api/v1/commands", Some(token), &body.to_string())
 }
 
 /// Puts JSON with a token.

@@ -4,7 +4,7 @@ use elevator_fleet::model::Mode;
 use liftmesh_harness::building::{Building, Line};
 use serde_json::{Value, json};
 
-use super::client::{Events, get, post, put, serving};
+use super::client::{Events, command, get, post, serving};
 use super::token;
 
 const TWO: [&str; 2] = ["A", "B"];
@@ -28,9 +28,9 @@ fn the_mode_of_a_car_is_set_and_on_record() {
     let names = Mode::ALL.map(|mode| mode.to_string());
     assert_eq!(modes, json!(names));
     let phone = token(&building, "A", "phone", "operate");
-    let body = json!({"mode": "out-of-service", "operator": "J. Kovac", "reason": "new carpet"});
-    let set = put(a, "/api/v1/cars/B/mode", &phone, &body);
-    assert_eq!((set.status, set.json()), (200, json!({"car": "B", "mode": "out-of-service"})));
+    let out = json!({"kind": "mode", "car": "B", "mode": "out-of-service"});
+    let set = command(a, &phone, &out);
+    assert_eq!((set.status, set.json()), (200, out));
     building.wait("B obeys", |building| mode(building, "B") == Some(Mode::OutOfService));
     let cars = get(a, "/api/v1/cars").json();
     assert_eq!(cars[1]["mode_set"], "out-of-service", "{cars}");
@@ -43,21 +43,18 @@ fn the_mode_of_a_car_is_set_and_on_record() {
     let page = String::from_utf8(page).expect("text");
     assert!(page.contains("token phone over HTTP"), "{page}");
 
-    let refused = |path: &str, token: &str, body: Value| {
-        let answer = put(a, path, token, &body);
+    let refused = |token: &str, car: &str, mode: &str| {
+        let answer = command(a, token, &json!({"kind": "mode", "car": car, "mode": mode}));
         (answer.status, answer.problem())
     };
     let is = |status: u16, code: &str| (status, code.to_owned());
-    let to_b = "/api/v1/cars/B/mode";
-    let body = json!({"mode": "in-service", "operator": "kovac"});
     let kiosk = token(&building, "A", "kiosk", "call");
     let records = audit(&building, "A");
-    assert_eq!(refused("/api/v1/cars/Z/mode", &phone, body.clone()), is(422, "unknown_car"));
-    assert_eq!(refused(to_b, &kiosk, body), is(403, "scope_missing"));
-    let haunted = json!({"mode": "haunted", "operator": "kovac"});
-    assert_eq!(refused(to_b, &phone, haunted), is(400, "malformed"));
-    let nobody = json!({"mode": "in-service", "operator": " "});
-    assert_eq!(refused(to_b, &phone, nobody), is(400, "malformed"));
+    assert_eq!(refused(&phone, "Z", "in-service"), is(422, "unknown_car"));
+    assert_eq!(refused(&kiosk, "B", "in-service"), is(403, "scope_missing"));
+    assert_eq!(refused(&phone, "B", "haunted"), is(400, "malformed"));
+    // There is a command of its own for that.
+    assert_eq!(refused(&phone, "B", "priority"), is(400, "malformed"));
     assert_eq!(mode(&building, "B"), Some(Mode::OutOfService));
     assert_eq!(audit(&building, "A").len(), records.len(), "a refusal is not audited");
     building.assert_safe();
@@ -68,10 +65,9 @@ fn a_fire_recall_is_commanded_and_ended() {
     let building = Building::with_cars(4, Line::Serial, &TWO);
     let (a, b) = (serving(&building, 1), serving(&building, 2));
     let phone = token(&building, "A", "phone", "operate");
-    let path = "/api/v1/fire-recall";
-    let on = json!({"on": true, "operator": "fire panel", "reason": "alarm on floor 3"});
-    let set = put(a, path, &phone, &on);
-    assert_eq!((set.status, set.json()), (200, json!({"on": true})));
+    let [start, end] = [true, false].map(|on| json!({"kind": "fire_recall", "on": on}));
+    let set = command(a, &phone, &start);
+    assert_eq!((set.status, set.json()), (200, start));
     building.wait("both are recalled", |building| {
         TWO.iter().all(|name| mode(building, name) == Some(Mode::FireRecall))
     });
@@ -79,15 +75,15 @@ fn a_fire_recall_is_commanded_and_ended() {
     let call = json!({"call": {"kind": "hall", "floor": 2, "direction": "up"}}).to_string();
     let refused = post(b, "/api/v1/calls", Some(&phone), &call);
     assert_eq!((refused.status, refused.problem()), (409, "fire_recall".to_owned()));
-    let set = put(b, path, &phone, &json!({"on": false, "operator": "kovac"}));
-    assert_eq!((set.status, set.json()), (200, json!({"on": false})));
+    let set = command(b, &phone, &end);
+    assert_eq!((set.status, set.json()), (200, end.clone()));
     building.wait("both are back", |building| {
         TWO.iter().all(|name| mode(building, name) == Some(Mode::InService))
     });
     let records = audit(&building, "B");
     let last = records.last().expect("a record");
-    assert_eq!((&last["operator"], &last["account"]["token"]), (&json!("kovac"), &json!("phone")));
-    let again = put(b, path, &phone, &json!({"on": false, "operator": "kovac"}));
+    assert_eq!(last["account"]["token"], "phone", "{last}");
+    let again = command(b, &phone, &end);
     assert_eq!((again.status, again.problem()), (409, "no_fire_recall".to_owned()));
     assert!(again.body.contains("end it at a node that shows it"), "{again:?}");
     assert_eq!(audit(&building, "B").len(), records.len(), "a refusal is not audited");
@@ -101,15 +97,13 @@ fn access_control_lets_people_ride_to_a_locked_floor() {
     let (a, b) = (serving(&building, 1), serving(&building, 2));
     let [phone, reader, kiosk] = [("phone", "operate"), ("reader", "access"), ("kiosk", "call")]
         .map(|(name, scope)| token(&building, "A", name, scope));
-    let lock = |locked: bool| json!({"locked": locked, "operator": "J. Kovac"});
-    let set = put(a, "/api/v1/floors/3/lock", &phone, &lock(true));
-    assert_eq!((set.status, set.json()), (200, json!({"floor": 3, "locked": true})));
+    let lock = |floor, locked| json!({"kind": "floor_lock", "floor": floor, "locked": locked});
+    let set = command(a, &phone, &lock(3, true));
+    assert_eq!((set.status, set.json()), (200, lock(3, true)));
     let refused = |answer: super::client::Answer| (answer.status, answer.problem());
     let is = |status: u16, code: &str| (status, code.to_owned());
-    let at_four = put(a, "/api/v1/floors/4/lock", &phone, &lock(true));
-    assert_eq!(refused(at_four), is(422, "no_such_button"));
-    let by_reader = put(a, "/api/v1/floors/3/lock", &reader, &lock(false));
-    assert_eq!(refused(by_reader), is(403, "scope_missing"));
+    assert_eq!(refused(command(a, &phone, &lock(4, true))), is(422, "no_such_button"));
+    assert_eq!(refused(command(a, &reader, &lock(3, false))), is(403, "scope_missing"));
     building.wait("B knows", |building| {
         building.status("B").is_some_and(|it| it.access.locked == [building.floor(3)])
     });
@@ -162,37 +156,34 @@ fn priority_calls_and_emergency_power_are_commanded_and_ended() {
     let building = Building::with_cars(4, Line::Serial, &TWO);
     let (a, b) = (serving(&building, 1), serving(&building, 2));
     let phone = token(&building, "A", "phone", "operate");
-    let body = json!({"car": "B", "floor": 2, "operator": "ward 5"});
-    let set = put(a, "/api/v1/priority", &phone, &body);
-    assert_eq!((set.status, set.json()), (200, json!({"car": "B", "floor": 2})));
+    let send = |car: Option<&str>, floor: Option<u8>| json!({"kind": "priority", "car": car, "floor": floor});
+    let set = command(a, &phone, &send(Some("B"), Some(2)));
+    assert_eq!((set.status, set.json()), (200, send(Some("B"), Some(2))));
     building.wait("B obeys", |building| mode(building, "B") == Some(Mode::Priority));
     assert_eq!(get(b, "/api/v1/cars").json()[1]["priority"], Value::Null, "A is the second one");
     assert_eq!(get(b, "/api/v1/cars").json()[0]["priority"], 2);
-    let end = json!({"car": "B", "operator": "ward 5"});
-    let set = put(b, "/api/v1/priority", &phone, &end);
-    assert_eq!((set.status, set.json()), (200, json!({"car": "B", "floor": null})));
+    // What is left out is null.
+    let set = command(b, &phone, &json!({"kind": "priority", "car": "B"}));
+    assert_eq!((set.status, set.json()), (200, send(Some("B"), None)));
     building.wait("B is back", |building| mode(building, "B") == Some(Mode::InService));
-    let nowhere = put(a, "/api/v1/priority", &phone, &json!({"floor": 9, "operator": "ward 5"}));
+    let nowhere = command(a, &phone, &send(None, Some(9)));
     assert_eq!((nowhere.status, nowhere.problem()), (422, "no_such_button".to_owned()));
-    let nobody = put(a, "/api/v1/priority", &phone, &json!({"operator": "ward 5"}));
+    let nobody = command(a, &phone, &send(None, None));
     assert_eq!((nobody.status, nobody.problem()), (400, "malformed".to_owned()));
-    let by_name = json!({"mode": "priority", "operator": "ward 5"});
-    let refused = put(a, "/api/v1/cars/B/mode", &phone, &by_name);
-    assert_eq!((refused.status, refused.problem()), (400, "malformed".to_owned()));
 
-    let path = "/api/v1/emergency-power";
-    let on = json!({"on": true, "car": "A", "operator": "kovac", "reason": "mains failure"});
-    let set = put(a, path, &phone, &on);
-    assert_eq!((set.status, set.json()), (200, json!({"on": true, "car": "A"})));
+    let power =
+        |on: bool, car: Option<&str>| json!({"kind": "emergency_power", "on": on, "car": car});
+    let set = command(a, &phone, &power(true, Some("A")));
+    assert_eq!((set.status, set.json()), (200, power(true, Some("A"))));
     building.wait("A serves in the end", |_| {
         let fleet = get(b, "/api/v1/fleet").json();
         let a_serves = get(b, "/api/v1/cars").json()[1]["mode"] == "in-service";
         fleet["emergency_power"] == true && fleet["turn"] == "A" && a_serves
     });
-    let refused = put(a, "/api/v1/priority", &phone, &body);
+    let refused = command(a, &phone, &send(None, Some(2)));
     assert_eq!((refused.status, refused.problem()), (409, "emergency_power".to_owned()));
-    let set = put(b, path, &phone, &json!({"on": false, "operator": "kovac"}));
-    assert_eq!((set.status, set.json()), (200, json!({"on": false, "car": null})));
+    let set = command(b, &phone, &power(false, None));
+    assert_eq!((set.status, set.json()), (200, power(false, None)));
     building.wait("both are back", |building| {
         TWO.iter().all(|name| mode(building, name) == Some(Mode::InService))
     });

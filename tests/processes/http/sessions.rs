@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use liftmesh_harness::building::{Building, Line};
 use serde_json::{Value, json};
 
-use super::client::{Answer, get, post, put, request, serving};
+use super::client::{Answer, command, get, post, put, request, serving};
 use super::commands::audit;
 use super::token;
 
@@ -133,8 +133,8 @@ fn a_session_opens_at_a_door_that_is_open() {
     let a = serving(&building, 1);
     // An attendant's car waits at each stop until a button is pressed.
     let operate = token(&building, "A", "attendant", "operate");
-    let mode = json!({"mode": "attendant", "operator": "kovac"});
-    assert_eq!(put(a, "/api/v1/cars/A/mode", &operate, &mode).status, 200);
+    let mode = json!({"kind": "mode", "car": "A", "mode": "attendant"});
+    assert_eq!(command(a, &operate, &mode).status, 200);
     building.press("A", building.car_call(2));
     let door = || get(a, "/api/v1/cars").json()[0]["door"].clone();
     building.wait("the door is open", |_| door() == "open");

@@ -8,12 +8,12 @@ import sys, time
 from liftmesh_client import AuthenticatedClient
 from liftmesh_client.api.audit import list_audit_records
 from liftmesh_client.api.calls import get_call, place_call
-from liftmesh_client.api.commands import set_mode
+from liftmesh_client.api.commands import give_command
 from liftmesh_client.api.latch import get_latch
 from liftmesh_client.api.sessions import end_session, get_session, open_session
 from liftmesh_client.api.state import get_fleet, get_status, list_cars, list_orders
 from liftmesh_client.api.statistics import get_statistics
-from liftmesh_client.models import OpenSession, PlaceCall, Problem, SetMode
+from liftmesh_client.models import GiveCommand, OpenSession, PlaceCall, Problem
 
 step, node, token = sys.argv[1:4]
 client = AuthenticatedClient(base_url=f"{node}/api/v1", token=token)
@@ -38,7 +38,8 @@ if step == "begin":
     assert len(told(list_cars.sync(client=client))) == 3
     assert told(get_latch.sync(client=client)).running
     told(get_statistics.sync(client=client))
-    told(set_mode.sync("C", client=client, body=SetMode(mode="independent", operator="tour")))
+    command = {"command": {"kind": "mode", "car": "C", "mode": "independent"}, "operator": "tour"}
+    told(give_command.sync(client=client, body=GiveCommand.from_dict(command)))
     records = told(list_audit_records.sync(client=client))
     assert any(record.additional_properties.get("key") == "mode/C" for record in records), records
     refused = place_call.sync(client=client, body=PlaceCall.from_dict({"call": {"kind": "hall", "floor": 3, "direction": "up"}}))

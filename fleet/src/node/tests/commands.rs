@@ -44,7 +44,7 @@ fn no_node_takes_a_call_for_a_car_that_serves_none() {
     let car = two.hello().node.clone();
     let call = to_the_top(&car);
     for mode in Mode::ALL {
-        one.handle_mode(&car, mode, "kovac", now).expect("room");
+        one.handle_command(Command::Mode { car: car.clone(), mode }, "kovac", now).expect("room");
         talk(&mut one, &mut two, now, now + PERIOD * 8);
         now = now + PERIOD * 8;
         let refused = Err(OrderRefused::NotInService { call: call.clone(), mode });
@@ -79,7 +79,7 @@ fn a_key_at_recall_all_recalls_every_car_until_an_operator_ends_it() {
     assert!(one.settings().is_fire_recalled(), "the key does not end it");
     turn(&mut two, KeySwitch::RecallAll, at);
     let at = wait(&mut one, &mut two, at);
-    one.handle_fire_recall(FireRecall::End, "kovac", at).expect("room");
+    one.handle_command(Command::FireRecall { on: false }, "kovac", at).expect("room");
     let at = wait(&mut one, &mut two, at);
     two.handle_timeout(at);
     for node in [&one, &two] {
@@ -153,7 +153,7 @@ fn a_key_that_was_turned_while_its_node_was_off_is_a_command() {
 #[test]
 fn settings_that_count_too_far_ahead_close_the_link() {
     let (mut one, _, now) = forged::pair();
-    one.handle_mode(&name(1), Mode::Independent, "kovac", now).expect("room");
+    one.handle_setting(Setting::Mode(name(1), Mode::Independent), "kovac", now).expect("room");
     let mut register = one.settings().iter().next().expect("a setting").clone();
     register.version = Version { counter: 1 << 48, incarnation: Nonce(3) };
     register.setting = Setting::Mode(name(1), Mode::OutOfService);
@@ -164,7 +164,8 @@ fn settings_that_count_too_far_ahead_close_the_link() {
     );
     assert_eq!(one.settings().mode(&name(1)), Mode::Independent);
     assert!(one.peers.links().get(forged::LINK).is_none());
-    one.handle_mode(&name(1), Mode::InService, "kovac", now).expect("versions are left");
+    one.handle_setting(Setting::Mode(name(1), Mode::InService), "kovac", now)
+        .expect("versions are left");
 }
 
 /// Cars may have been taken out of the fleet since the last emergency.
@@ -172,12 +173,15 @@ fn settings_that_count_too_far_ahead_close_the_link() {
 fn each_command_of_emergency_power_counts_the_cars_anew() {
     let (mut one, _, now) = two_cars();
     let cars = |node: &Node| node.settings().emergency_power().map(|it| it.cars);
-    one.handle_emergency_power(true, None, "kovac", now).expect("room");
+    one.handle_command(Command::EmergencyPower { on: true, car: None }, "kovac", now)
+        .expect("room");
     assert_eq!(cars(&one), Some(2));
     one.direct(Setting::Cars(8), now);
     assert_eq!(cars(&one), Some(8));
-    one.handle_emergency_power(false, None, "kovac", now).expect("room");
+    one.handle_command(Command::EmergencyPower { on: false, car: None }, "kovac", now)
+        .expect("room");
     assert_eq!(cars(&one), None);
-    one.handle_emergency_power(true, None, "kovac", now).expect("room");
+    one.handle_command(Command::EmergencyPower { on: true, car: None }, "kovac", now)
+        .expect("room");
     assert_eq!(cars(&one), Some(2));
 }

@@ -3,6 +3,7 @@
 use super::planning::up;
 use super::*;
 use crate::model::Mode;
+use crate::settings::Setting;
 use crate::store::RecordState;
 
 /// What the node wants written, with the last batch.
@@ -23,7 +24,7 @@ fn a_disk_that_works_again_gets_everything_before_a_lamp_depends_on_it() {
     written(&mut node);
     node.handle_disk_failed(now);
     let (while_failed, on_disk) = (up(2), up(1));
-    node.handle_mode(&name(2), Mode::OutOfService, "kovac", now).expect("taken");
+    node.handle_setting(Setting::Mode(name(2), Mode::OutOfService), "kovac", now).expect("taken");
     assert_eq!(node.handle_order(&Call::Hall(while_failed), now), Ok(Taken::Placed));
     assert_eq!(written(&mut node), (None, Vec::new()));
     let waits = RecordState::open(Duration::from_secs(3));
@@ -55,8 +56,8 @@ fn a_disk_that_works_again_gets_everything_before_a_lamp_depends_on_it() {
 fn a_disk_that_works_again_after_a_recall_keeps_its_calls() {
     let (mut node, now) = cabin(1);
     node.handle_disk_failed(now);
-    for recall in [FireRecall::Start, FireRecall::End] {
-        node.handle_fire_recall(recall, "kovac", now).expect("room");
+    for on in [true, false] {
+        node.handle_command(Command::FireRecall { on }, "kovac", now).expect("room");
     }
     let waits = RecordState::open(Duration::from_secs(3));
     let record = forged::press(9, 4, Call::Hall(up(2)), waits);

@@ -107,7 +107,10 @@ fn a_command_that_half_fails_takes_its_effect() {
     node.handle_session(&request(1, 0), now).expect("room");
     assert!(node.settings().session_of(&name(1)).is_some());
     drain(&mut node);
-    assert!(node.handle_priority_end(&name(1), "kovac", now).is_err());
+    assert!(
+        node.handle_command(Command::Priority { car: Some(name(1)), floor: None }, "kovac", now)
+            .is_err()
+    );
     assert_eq!(node.settings().session_of(&name(1)), None);
     assert!(!persists(&drain(&mut node)).is_empty());
 }
@@ -196,11 +199,10 @@ fn a_recall_and_emergency_power_end_every_session() {
     type Emergency = fn(&mut Node, bool, Timestamp);
 
     let recall: Emergency = |node, on, now| {
-        let recall = if on { FireRecall::Start } else { FireRecall::End };
-        node.handle_fire_recall(recall, "fire panel", now).expect("room");
+        node.handle_command(Command::FireRecall { on }, "fire panel", now).expect("room");
     };
     let power: Emergency = |node, on, now| {
-        node.handle_emergency_power(on, None, "kovac", now).expect("room");
+        node.handle_command(Command::EmergencyPower { on, car: None }, "kovac", now).expect("room");
     };
     for (emergency, refused) in
         [(recall, SessionRefused::Recalled), (power, SessionRefused::EmergencyPower)]
@@ -229,10 +231,12 @@ fn an_operator_ends_a_session_by_itself_with_its_car_or_with_the_right_to_it() {
         node.handle_session_end(id(1), Some(SessionEnd::Operator), "kovac", now).expect("open");
     };
     let free = |node: &mut Node, now| {
-        node.handle_priority_end(&name(1), "kovac", now).expect("room");
+        node.handle_command(Command::Priority { car: Some(name(1)), floor: None }, "kovac", now)
+            .expect("room");
     };
     let out_of_service = |node: &mut Node, now| {
-        node.handle_mode(&name(1), Mode::OutOfService, "kovac", now).expect("room");
+        node.handle_command(Command::Mode { car: name(1), mode: Mode::OutOfService }, "kovac", now)
+            .expect("room");
     };
     let revoke = |node: &mut Node, now| node.handle_owner_revoked(7, now);
     let ways: [(End, _); 4] = [
@@ -263,7 +267,8 @@ fn sessions_that_make_no_sense_are_refused() {
         let request = SessionRequest { asked, ..request(1, 0) };
         assert_eq!(node.handle_session(&request, now), Err(SessionRefused::Time));
     }
-    node.handle_floor_lock(floor(2), FloorLock::Lock, "kovac", now).expect("room");
+    node.handle_command(Command::FloorLock { floor: floor(2), locked: true }, "kovac", now)
+        .expect("room");
     let locked = SessionRefused::FloorLocked(floor(2));
     assert_eq!(node.handle_session(&request(1, 2), now), Err(locked.clone()));
     assert_eq!(node.handle_session(&trip(1, 2, None), now), Err(locked));

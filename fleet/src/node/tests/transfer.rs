@@ -130,7 +130,8 @@ fn a_large_store_goes_over_a_link_in_parts_that_fit() {
 #[test]
 fn beacons_carry_a_setting_until_it_is_acknowledged() {
     let (mut one, mut two, mut now) = acquainted(node(1, 1), node(2, 1));
-    one.handle_mode(&name(2), Mode::OutOfService, "kovac", now).expect("room");
+    one.handle_command(Command::Mode { car: name(2), mode: Mode::OutOfService }, "kovac", now)
+        .expect("room");
     let told = |node: &mut Node, now: Timestamp| -> Vec<Beacon> {
         node.handle_timeout(now);
         broadcasts(&drain(node)).cloned().collect()
