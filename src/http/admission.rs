@@ -40,7 +40,7 @@ impl Admission {
     }
 }
 
-pub(super) fn too_many() -> Problem {
+fn too_many() -> Problem {
     Problem::new(
         StatusCode::TOO_MANY_REQUESTS,
         "rate_limited",

@@ -119,9 +119,21 @@ pub(super) async fn token(app: &App, headers: &HeaderMap) -> Result<Token, Probl
              create`",
         ));
     };
-    let tokens = Arc::clone(&app.tokens.borrow());
-    let found = tokens.find(text, SystemTime::now()).cloned();
-    app.admission.admit(found.as_ref().map(|token| token.name.clone())).await?;
+    let found = find(app, text).await;
+    app.admission.admit(found.as_ref().ok().map(|token| token.name.clone())).await?;
+    found
+}
+
+async fn find(app: &App, text: &str) -> Result<Token, Problem> {
+    let find = || app.tokens.borrow().find(text, SystemTime::now()).cloned();
+    let mut found = find();
+    if found.is_none()
+        && let Some(latched) = &app.latched
+    {
+        // It may just have been made on this computer.
+        latched.refresh().await?;
+        found = find();
+    }
     found.ok_or_else(|| {
         Problem::new(
             StatusCode::UNAUTHORIZED,

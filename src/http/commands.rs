@@ -97,7 +97,7 @@ struct LatchSchema {
 
 impl ClearHang {
     /// Operator and reason, as the audit log takes them.
-    pub(super) fn checked(&self) -> Result<(String, String), Problem> {
+    fn checked(&self) -> Result<(String, String), Problem> {
         let operator = words::operator(&self.operator).map_err(|cause| wrong("operator", cause))?;
         let reason = words::reason(&self.reason).map_err(|cause| wrong("reason", cause))?;
         Ok((operator, reason))
@@ -153,10 +153,13 @@ pub(super) async fn clear_hang(
     request: Request<Body>,
 ) -> Result<Response, Problem> {
     let (parts, body) = request.into_parts();
-    authorize(&app, &parts, Scope::Operate).await?;
-    parsed::<ClearHang>(body).await?.checked()?;
+    let bearer = authorize(&app, &parts, Scope::Operate).await?;
+    let by = parsed::<ClearHang>(body).await?.checked()?;
     let car = NodeId::new(&car).map_err(|cause| no_car(&cause))?;
-    Err(not_cleared(&app.look().await?.status, &car))
+    match &app.latched {
+        Some(latched) => Ok(json(StatusCode::OK, &latched.clear(&car, by, bearer.account).await?)),
+        None => Err(not_cleared(&app.look().await?.status, &car)),
+    }
 }
 
 /// Why a running node clears no hang of this car.
@@ -199,6 +202,9 @@ pub(super) fn wrong(what: &str, cause: impl Display) -> Problem {
     responses((status = 200, body = LatchState))
 )]
 pub(super) async fn get_latch(State(app): State<App>) -> Result<Response, Problem> {
+    if let Some(latched) = &app.latched {
+        return Ok(json(StatusCode::OK, &*latched.state()));
+    }
     let node = app.look().await?.status.node.clone();
     let state = LatchState {
         running: true,

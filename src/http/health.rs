@@ -15,6 +15,9 @@ pub(super) async fn live() -> &'static str {
 
 /// `GET /readyz`: the node's loop answers, and its panel and its disk can be used.
 pub(super) async fn ready(State(app): State<App>) -> Response {
+    if let Some(latched) = &app.latched {
+        return latched.refusal().into_response();
+    }
     let reasons = match app.looks.take().await {
         Ok(look) => reasons(&look.status),
         Err(refused) => vec![refused.message],

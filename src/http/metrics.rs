@@ -106,6 +106,9 @@ impl Counted {
 }
 
 pub(super) async fn page(State(app): State<App>) -> Result<Response, Problem> {
+    if let Some(latched) = &app.latched {
+        return Ok(latched.metrics());
+    }
     let look = app.looks.take().await?;
     let orders = look.state.orders.iter().map(|order| order.state);
     let mut queues = look.status.queues.clone();

@@ -57,6 +57,7 @@ use tracing::{error, warn};
 use self::admission::Doorkeeper;
 use self::calls::Calls;
 use self::events::EventLog;
+use self::latched::Latched;
 use self::metrics::Counted;
 use self::routes::{App, Endpoint};
 use self::snapshot::Looker;
@@ -150,7 +151,7 @@ async fn run(
     let HttpSettings { sockets, address, tls, kinematics, .. } = settings;
     let endpoint = address.map(|address| Endpoint { address, is_tls: tls.is_some() });
     let ways = Ways { node_loop, events, tokens };
-    let (router, mut tasks) = assemble(endpoint, ways, kinematics, counted, boot);
+    let (router, mut tasks) = assemble(endpoint, ways, None, kinematics, counted, boot);
     for (socket, scope) in sockets {
         match tokio::net::UnixListener::from_std(socket) {
             Ok(socket) => {
@@ -186,6 +187,7 @@ struct Ways {
 fn assemble(
     endpoint: Option<Endpoint>,
     Ways { node_loop, events, tokens }: Ways,
+    latched: Option<Latched>,
     kinematics: Kinematics,
     counted: Counted,
     boot: u64,
@@ -212,6 +214,7 @@ fn assemble(
         own_seats,
         audits,
         endpoint,
+        latched,
     });
     let mut tasks = JoinSet::new();
     tasks.spawn(log.run());

@@ -30,13 +30,14 @@ use super::diagnostics;
 use super::events::{EventId, Events, Since};
 use super::extract::Query;
 use super::health;
+use super::latched::Latched;
 use super::metrics::{self, Counted};
 use super::openapi;
 use super::places::{STREAMS, Streams};
 use super::sessions;
 use super::snapshot::{Look, Looks};
 use super::statistics::{self, Figures};
-use super::stream::Client;
+use super::stream::{Client, Frame};
 use super::websocket;
 use crate::operator::NodeLoop;
 use crate::programs::Problem;
@@ -48,6 +49,10 @@ const LONGEST_BODY: usize = 16 * 1024;
 
 /// How long a request may take; longer than the node's loop may.
 const REQUEST_LIMIT: Duration = Duration::from_secs(5);
+
+/// The same of a clearing, which goes on after that: a node that is about to end is waited for, and the
+/// disk may be slow.
+const CLEAR_LIMIT: Duration = Duration::from_secs(30);
 
 /// What the handlers have in common.
 #[derive(Debug, Clone)]
@@ -68,6 +73,8 @@ pub(super) struct App {
     pub(super) audits: Arc<Semaphore>,
     /// `None` where only Unix sockets lead here.
     pub(super) endpoint: Option<Endpoint>,
+    /// Why the node does not run, where its caretaker answers in its place.
+    pub(super) latched: Option<Latched>,
 }
 
 /// Where the server listens.
@@ -107,6 +114,15 @@ impl App {
     pub(super) async fn look(&self) -> Result<Arc<Look>, Problem> {
         Ok(self.looks.take().await?)
     }
+
+    /// What a stream shows at once, and from here on.
+    async fn states(&self) -> Result<(Frame, watch::Receiver<Frame>), Problem> {
+        if let Some(latched) = &self.latched {
+            return Ok(latched.follow());
+        }
+        let states = self.looks.follow();
+        Ok((self.look().await?.frame(), states))
+    }
 }
 
 /// The addresses of `/api/v1`. Each method and path comes from the description of its handler.
@@ -130,13 +146,25 @@ pub(super) fn api() -> OpenApiRouter<App> {
         .routes(routes!(diagnostics::list_audit_records))
 }
 
+/// Those that the caretaker of a latched node serves as well.
+fn latched_api() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(follow_events))
+        .routes(routes!(commands::get_latch))
+        .routes(routes!(commands::clear_hang))
+}
+
 pub(super) fn router(app: App) -> Router {
-    let (api, _described) = api().split_for_parts();
-    let api = api
-        .route("/openapi.json", get(openapi::document))
-        .route("/presses", get(diagnostics::list_presses))
-        .route("/tokens", post(diagnostics::change_token))
-        .route("/cable", put(diagnostics::rewire));
+    let api = if app.latched.is_some() {
+        latched_api()
+    } else {
+        // What the command line alone asks for.
+        api()
+            .route("/presses", get(diagnostics::list_presses))
+            .route("/tokens", post(diagnostics::change_token))
+            .route("/cable", put(diagnostics::rewire))
+    };
+    let api = Router::from(api).route("/openapi.json", get(openapi::document));
     // What tells something of the fleet.
     let readable = Router::new()
         .route("/readyz", get(health::ready))
@@ -155,11 +183,16 @@ pub(super) fn router(app: App) -> Router {
         .with_state(app)
 }
 
-pub(super) async fn not_found() -> Problem {
-    Problem::new(StatusCode::NOT_FOUND, "not_found", "there is nothing at this address")
+async fn not_found(State(app): State<App>) -> Problem {
+    match &app.latched {
+        Some(latched) => latched.refusal(),
+        None => {
+            Problem::new(StatusCode::NOT_FOUND, "not_found", "there is nothing at this address")
+        }
+    }
 }
 
-pub(super) async fn not_allowed() -> Problem {
+async fn not_allowed() -> Problem {
     Problem::new(
         StatusCode::METHOD_NOT_ALLOWED,
         "method_not_allowed",
@@ -168,23 +201,22 @@ pub(super) async fn not_allowed() -> Problem {
 }
 
 /// Ends requests that take too long, and adds headers that hold for every response.
-pub(super) async fn limit(request: Request, next: Next) -> Response {
-    within(REQUEST_LIMIT, Problem::no_answer, request, next).await
-}
-
-/// The same with another limit, and another answer after it.
-pub(super) async fn within(
-    limit: Duration,
-    late: impl FnOnce() -> Problem,
-    request: Request,
-    next: Next,
-) -> Response {
+async fn limit(request: Request, next: Next) -> Response {
+    let is_clearing = request.uri().path().ends_with("/clear-hang");
+    let limit = if is_clearing { CLEAR_LIMIT } else { REQUEST_LIMIT };
     let answered = timeout(limit, next.run(request)).await;
+    let late = || if is_clearing { clearing_goes_on() } else { Problem::no_answer() };
     let mut response = answered.unwrap_or_else(|_late| late().into_response());
     let headers = response.headers_mut();
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     response
+}
+
+fn clearing_goes_on() -> Problem {
+    let detail = "the clearing is taking long, and continues: see the audit log for whether it is \
+                  done, and /api/v1/latch for whether the node is still latched";
+    Problem::new(StatusCode::SERVICE_UNAVAILABLE, "no_answer", detail)
 }
 
 /// Beyond loopback, reading needs a token, too. Handlers of what changes something ask for more.
@@ -207,20 +239,14 @@ async fn admit_reader(State(app): State<App>, mut request: Request, next: Next) 
 /// it was loaded would otherwise count as one of this node's.
 async fn guard(State(app): State<App>, request: Request, next: Next) -> Response {
     match app.endpoint.filter(|_| local(request.extensions()).is_none()) {
-        Some(endpoint) => guarded(endpoint, request, next).await,
+        // Over TLS the browser has checked whose certificate it is.
+        Some(endpoint) if !endpoint.is_tls => match check_host(request.headers(), endpoint.address)
+        {
+            Ok(()) => next.run(request).await,
+            Err(problem) => problem.into_response(),
+        },
         // No browser uses a Unix socket.
-        None => next.run(request).await,
-    }
-}
-
-pub(super) async fn guarded(endpoint: Endpoint, request: Request, next: Next) -> Response {
-    // Over TLS the browser has checked whose certificate it is.
-    if endpoint.is_tls {
-        return next.run(request).await;
-    }
-    match check_host(request.headers(), endpoint.address) {
-        Ok(()) => next.run(request).await,
-        Err(problem) => problem.into_response(),
+        Some(_) | None => next.run(request).await,
     }
 }
 
@@ -342,13 +368,12 @@ pub(super) async fn follow_events(
     let seat = streams.take(if is_own { &app.own_seats } else { &app.seats })?;
     // What a browser sends after a break is newer than what the address says.
     let after = headers.get(LAST_EVENT_ID).and_then(|id| id.to_str().ok()).map(str::to_owned);
-    let since = match after.or(resume.after) {
+    let since = match after.or(resume.after).filter(|_| app.latched.is_none()) {
         None => resume.recent.map_or(Since::Now, Since::Recent),
         Some(text) => EventId::parse(&text).map_or(Since::Unknown, Since::Event),
     };
     let subscription = app.events.subscribe(since).await.ok_or_else(Problem::no_answer)?;
-    let states = app.looks.follow();
-    let state = app.look().await?.frame();
+    let (state, states) = app.states().await?;
     let client = Client::new(state, subscription, states, app.pass(reader.as_deref()), seat);
     Ok(match upgrade {
         Ok(upgrade) => websocket::start(upgrade, client),

@@ -150,7 +150,7 @@ impl Side {
         let (source, events) = broadcast::channel(2 * EVENTS);
         let ways = Ways { node_loop: NodeLoop::new(asked), events, tokens };
         let endpoint = Some(Endpoint { address: address.parse().unwrap(), is_tls: true });
-        let (router, tasks) = assemble(endpoint, ways, Kinematics::default(), counted, 7);
+        let (router, tasks) = assemble(endpoint, ways, None, Kinematics::default(), counted, 7);
         Self { router, tokens: send_tokens, events: source, running: tasks }
     }
 
