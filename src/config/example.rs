@@ -15,7 +15,7 @@ pub(crate) fn example() -> String {
     let mut text = comment(
         "The configuration of one Liftmesh node. The keys that are not commented out are \
          required, here or elsewhere; the others show their default or, if they have none, an \
-         example. A variable of the environment overrides this file, a flag overrides both: the \
+         example. An environment variable overrides this file, and a flag overrides both: the \
          key `dwell` of the table `[door]` is LIFTMESH__DOOR__DWELL and --door-dwell. \
          `liftmesh check-config` shows each value and where it comes from.",
     );
@@ -40,7 +40,7 @@ pub(crate) fn list() -> String {
             writeln!(text, "  {:<22} {}", key.split().1, key.brief()).unwrap_or_default();
         }
     }
-    text + "\n`liftmesh help config KEY` tells all about a key, `liftmesh help config TABLE` about a table.\n"
+    text + "\n`liftmesh help config KEY` explains a key, `liftmesh help config TABLE` a whole table.\n"
 }
 
 /// All about the keys that a word means: the name of a key or of its table, a flag or a variable.

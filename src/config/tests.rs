@@ -160,7 +160,7 @@ dwell = "3 s"
 [log] ¶ colour = true
     8:1: unknown key `log.colour`; [log] has filter, format
 [door] ¶ nudge_after = "6 s"
-    8:15: door.nudge_after = "6 s" is wrong; it must be longer than two times dwell = 6s
+    8:15: door.nudge_after = "6 s" is wrong; it must be longer than twice dwell = 6s
 [door] ¶ blocked_after = "20 s"
     8:17: door.blocked_after = "20 s" is wrong; it must be longer than nudge_after = 20s
 [service] ¶ recall_floor = 4
@@ -178,11 +178,11 @@ dwell = "3 s"
 [mesh] ¶ probe_after = "20 ms"
     8:15: mesh.probe_after = "20 ms" is wrong; it must be at least beacon_period = 25ms
 [ballot] ¶ lost_after = "199 ms"
-    8:14: ballot.lost_after = "199 ms" is wrong; it must be at least two times control_period = 200ms
+    8:14: ballot.lost_after = "199 ms" is wrong; it must be at least twice control_period = 200ms
 [ballot] ¶ round = "200 ms"
     default: ballot.lost_after = "200 ms" is wrong; it must be longer than round = 200ms
 election = "ballot" ¶ [ballot] ¶ port = 46100
-    9:8: ballot.port = 46100 is wrong; it must be another port than that of broadcast = 192.168.1.255:46100
+    9:8: ballot.port = 46100 is wrong; it must be a port other than that of broadcast = 192.168.1.255:46100
 [panel_line] ¶ silence_limit = "100 ms"
     8:17: panel_line.silence_limit = "100 ms" is wrong; it must be at least three times heartbeat = 50ms
 "#;

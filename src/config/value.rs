@@ -240,13 +240,13 @@ key_types! {
     PathBuf => Self: "PATH", "a path",
         |text: &str| (!text.is_empty()).then(|| Self::from(text));
     KeyFiles => Self: "FILES",
-        "absolute paths of key files, or none, with commas between", Self::parse;
+        "absolute paths of key files, or none, separated by commas", Self::parse;
     Group => String: "GROUP", "the name or the number of a group of users",
         |text| plain(text, 32, |byte| byte.is_ascii_alphanumeric() || b"-_.$".contains(&byte));
     Username => String: "NAME", "1 to 64 bytes without spaces",
         |text| plain(text, 64, |byte| byte.is_ascii_graphic());
-    Broker => Self: "URL", "mqtt://HOST:PORT or mqtts://HOST:PORT; a name and a password do not go here", parsed;
-    Prefix => Self: "TOPIC", "up to 128 bytes, levels with slashes between, without + and #",
+    Broker => Self: "URL", "mqtt://HOST:PORT or mqtts://HOST:PORT, without a user name or password", parsed;
+    Prefix => Self: "TOPIC", "up to 128 bytes, levels separated by slashes, without + and #",
         Self::new;
     Protocol => Self: "PROTOCOL", texts(&Self::ALL).join(", "), parsed,
         offering(|| texts(&Self::ALL));

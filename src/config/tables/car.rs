@@ -17,14 +17,14 @@ table! {
     [door] struct Door {
         /// How long the door stays open, from fully open or from the last reason to keep it open.
         dwell: Time<1_000, 30_000> = Value("3 s"),
-        /// How long presses and obstructions may keep the door open altogether before it nudges.
-        /// Longer than two times `dwell`.
+        /// How long presses and obstructions may keep the door open in total before it nudges.
+        /// Longer than twice `dwell`.
         nudge_after: Time<2_000, 300_000> = Value("20 s"),
         /// How long an obstruction or an overload may hold the door before the car leaves the
         /// group. Longer than `nudge_after`, so that nudging gets its chance.
         blocked_after: Time<3_000, 600_000> = Value("30 s"),
-        /// How long the door may take for one way before the car leaves the group. Longer than
-        /// `door_opening` and `door_closing`; two or three times what a sound door takes.
+        /// How long the door may take to open or close before the car leaves the group. Longer than
+        /// `door_opening` and `door_closing`; two or three times what a healthy door takes.
         travel_limit: Time<1_000, 120_000> = Value("10 s"),
     }
 }
@@ -52,14 +52,14 @@ table! {
 
 table! {
     [motion] struct Motion {
-        /// What is added to the time from rest to rest over two floors, as the numbers above make
-        /// it, to give `flight_limit`. Two floors, because the sensor of one may be dead.
+        /// Added to the time from rest to rest over two floors, as computed from the keys above, to
+        /// give `flight_limit`. Two floors, because the sensor of one may be dead.
         flight_margin: Time<100, 60_000> = Value("4 s"),
-        /// How long the motor may be driven without a new floor, over all tries, before the car
+        /// How long the motor may be driven without a new floor, over all attempts, before the car
         /// counts as hung. Longer than the time from rest to rest over one floor; unless it is
         /// longer than over two, a dead sensor on the way counts as a hang. A car that takes
-        /// clearly longer than it ever took gives its hall calls to others well before that. A
-        /// motor that is driven on for so long although it was told to stop counts as hung as well.
+        /// clearly longer than ever before gives its hall calls to others well before that. A motor
+        /// that still runs this long after the command to stop also counts as hung.
         flight_limit: Option<Time<500, 300_000>> = Absent("from `flight_margin`", "10 s"),
         /// The same limit while the car looks for a floor, at creeping speed. Three times the
         /// tallest floor plus a margin, because the sensor at the end of the shaft may be dead.
@@ -67,11 +67,11 @@ table! {
         /// How long the drive may take to report that it runs before the car leaves the group for
         /// `drive_retry`.
         drive_start_limit: Time<500, 60_000> = Value("5 s"),
-        /// How long a car whose drive did not start, or stopped short, keeps away from it before it
-        /// tries again. Doubled with each further time, up to 5 minutes.
+        /// How long a car leaves alone a drive that did not start, or stopped short, before it
+        /// tries again. Doubled each time, up to 5 minutes.
         drive_retry: Time<1_000, 600_000> = Value("10 s"),
-        /// How long the car has to be seen at rest after a stop that was not planned, before it
-        /// moves or opens. Longer than the panel line's round trip.
+        /// How long the car must be seen at rest after an unplanned stop before it moves or opens
+        /// its door. Longer than the panel line's round trip.
         settle: Time<50, 10_000> = Value("500 ms"),
         /// How long a floor at which the car could not be located is locked out.
         unreachable_retry: Time<1_000, 3_600_000> = Value("60 s"),
@@ -88,10 +88,10 @@ table! {
         /// How long the door stays open at the floor of a priority call before the car returns to
         /// service, unless somebody presses a button in the car.
         priority_stay: Time<1_000, 600_000> = Value("30 s"),
-        /// The load, in per cent of the rated load, from which a car with car calls passes hall
-        /// calls by. Below `overload`.
+        /// The load, in per cent of the rated load, at which a car with car calls begins to pass
+        /// hall calls. Below `overload`.
         bypass_load: Percent = Value("80"),
-        /// The load, in per cent of the rated load, from which the door stays open and the car does
+        /// The load, in per cent of the rated load, at which the door stays open and the car does
         /// not leave.
         overload: Percent = Value("110"),
     }
@@ -143,7 +143,7 @@ pub(super) fn relate(tables: &Tables, check: &Checker<'_>) {
     );
     check.longer(
         ("door.nudge_after", door.nudge_after),
-        (&["door.dwell"], "two times dwell", door.dwell * 2),
+        (&["door.dwell"], "twice dwell", door.dwell * 2),
     );
     check.longer(
         ("door.blocked_after", door.blocked_after),

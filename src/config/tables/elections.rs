@@ -19,9 +19,9 @@ macro_rules! preset {
         table! {
             $(#[doc = $about])*
             [$table] struct $Fields {
-                /// What holds for the other keys of this table if they are not given. `fleet`:
-                /// figures and rules for elevators on one LAN; `source`: those of the document that
-                /// the protocol is from, which leaves `mesh_detection` out.
+                /// The defaults of the other keys of this table. `fleet`: figures and rules for
+                /// elevators on one LAN; `source`: those of the document that describes the
+                /// protocol, without `mesh_detection`.
                 preset: Preset = Value("fleet"),
             }
         }
@@ -33,7 +33,7 @@ table! {
     [lowest_ip] struct LowestIp {
         /// Which links a slave keeps. `fleet`: it also keeps a link to the heir, the node with the
         /// next lowest address, and a failover needs no new link. `source`: as in the document that
-        /// the protocol is from, it has a link to its master alone, and leaves it when that link
+        /// describes the protocol, it has a link to its master only, and leaves it when that link
         /// ends.
         preset: Preset = Value("fleet"),
     }
@@ -46,22 +46,22 @@ preset! {
 
 table! {
     [bully] bully::Settings {
-        /// How fit this node is to lead: the highest leads, of two equal ones the higher name.
-        /// `health` is computed from its disk, its panel and its car, 1 to 100; then a master that
-        /// is followed counts as ahead by `hysteresis` less 1. 0 bars the node. Numbers on every
-        /// node, or `health` on every node.
+        /// How fit this node is to lead: the highest leads; if two are equal, the higher name.
+        /// `health` is computed from its disk, its panel and its car, 1 to 100; a master with
+        /// followers gets a bonus of `hysteresis` less 1. 0 bars the node. Numbers on every node,
+        /// or `health` on every node.
         estimate: Estimate = Value("health"),
-        /// Which estimate wins: the highest, or the lowest but 0. Alike on every node. With `lowest`
-        /// an estimate is a number.
+        /// Which estimate wins: the highest, or the lowest above 0. The same on every node. With
+        /// `lowest`, `estimate` must be a number.
         wins: Wins = Value("highest"),
         /// Whether a node that is fitter than a working master by `hysteresis` for `hold_off`
-        /// replaces it. Otherwise estimates count once the master is lost.
+        /// replaces it. Otherwise estimates count only once the master is lost.
         challenges: bool = ByPreset(&[("fleet", "true"), ("source", "false")]),
         /// By how much an estimate must exceed the master's before its node stands for
         /// election.
         hysteresis: Whole<u32, 1, 10_000> = Value("25"),
-        /// For how long an estimate must exceed the master's by that before its node stands; 0
-        /// s: it stands at once.
+        /// How long an estimate must exceed the master's by `hysteresis` before its node stands;
+        /// with 0 s it stands at once.
         hold_off: Time<0, 600_000> = Value("500 ms"),
         /// How long a node that misses the master waits for a higher node to announce itself before
         /// it asks. At most `answer_wait`.
@@ -72,7 +72,8 @@ table! {
         ask_again: Time<5, 60_000> = ByPreset(&[("fleet", "50 ms"), ("source", "200 ms")]),
         /// How long a candidate that was answered waits for a master before it begins again.
         coordinator_wait: Time<20, 120_000> = Value("400 ms"),
-        /// Without `mesh_detection`: how long no beacon of a master may come before it is silent.
+        /// Without `mesh_detection`: how long a master may send no beacon before it counts as
+        /// silent.
         silence: Time<50, 600_000> = Value("400 ms"),
         ..Self::default()
     }
@@ -81,9 +82,9 @@ table! {
 table! {
     /// Times of the protocol `senior`, the same on every node.
     [senior] struct SeniorPresets {
-        /// What holds for the other keys of this table if they are not given. `fleet`: figures for
-        /// elevators on one LAN; `source`: those of the document that the protocol is from;
-        /// `emulator`: those of its author's emulator. The last two leave `mesh_detection` out.
+        /// The defaults of the other keys of this table. `fleet`: figures for elevators on one LAN;
+        /// `source`: those of the document that describes the protocol; `emulator`: those of its
+        /// author's emulator. The last two do not use `mesh_detection`.
         preset: SeniorPreset = Value("fleet"),
     }
 }
@@ -109,7 +110,7 @@ table! {
             ("source", "3"),
             ("emulator", "3"),
         ]),
-        /// Between two requests of a master.
+        /// The time between two requests of a master.
         request_period: Time<5, 600_000> = ByPreset(&[
             ("fleet", "50 ms"),
             ("source", "30 s"),
@@ -120,21 +121,21 @@ table! {
 }
 
 preset! {
-    /// Rules and times of the protocol `ballot`, alike on every node, and its packets.
+    /// Rules and times of the protocol `ballot`, the same on every node, and its packets.
     [ballot] BallotPresets
 }
 
 table! {
     [ballot] ballot::Settings {
-        /// Between two control packets of the leader.
+        /// The time between two control packets of the leader.
         control_period: Time<10, 10_000> = Value("100 ms"),
-        /// How long no control packet of a leader may come before it is lost. At least two times
+        /// How long a leader may send no control packet before it counts as lost. At least twice
         /// `control_period`, and longer than `round`.
         lost_after: Time<20, 60_000> = Value("200 ms"),
         /// How long a round of votes lasts; at least twice the longest delay of the network.
         round: Time<10, 10_000> = Value("100 ms"),
-        /// While a leader's beacons say that it leads, so many times `lost_after` may pass without
-        /// a control packet of it. Counts with `mesh_detection` alone.
+        /// How many times `lost_after` may pass without a control packet from a leader whose
+        /// beacons say that it leads. Applies only with `mesh_detection`.
         patience: Whole<u32, 1, 1_000> = ByPreset(&[("fleet", "5"), ("source", "1")]),
         ..Self::default()
     }
@@ -142,20 +143,19 @@ table! {
 
 table! {
     [ballot] PacketSettings {
-        /// The UDP port of the packets, the same on every node and device. Another one than that of
-        /// `broadcast`.
+        /// The UDP port of the packets, the same on every node and device. Must differ from the
+        /// port of `broadcast`.
         port: Port = Value("46101"),
         /// The multicast group of the packets, for a network that a broadcast does not cover.
         group as multicast: Option<Multicast> = Absent("broadcast's address", "239.192.46.101"),
-        /// Over how many networks a packet to `multicast` goes, the own one included: each router on
-        /// the way counts one. Counts with `multicast` alone.
+        /// How many networks a packet to `multicast` crosses, including its own: each router on the
+        /// way counts one. Applies only with `multicast`.
         ttl as multicast_ttl: Whole<u8, 1, 255> = Value("1"),
-        /// Whether packets are sent and accepted without the fleet key too, for devices that have
-        /// none. Their readings count for the averages of the climate; their votes and resets never
-        /// count.
+        /// Whether packets are also sent and accepted without the fleet key, for devices that have
+        /// none. Their readings count in the climate averages; their votes and resets never count.
         foreign_devices: bool = Value("false"),
-        /// The network interface to which the sockets of the packets are bound. It needs the right
-        /// CAP_NET_RAW where the system does not allow it to everybody.
+        /// The network interface to which the sockets of the packets are bound. This needs the
+        /// capability CAP_NET_RAW where the system does not allow it to everybody.
         interface: Option<Interface> = Absent("that of address", "eth0"),
     }
 }
@@ -167,20 +167,21 @@ preset! {
 
 table! {
     [token_ring] token_ring::Settings {
-        /// T: a holder shows at least this often that it lives. Longer than `acknowledgement_wait`.
+        /// T: a holder shows at least this often that it is alive. Longer than
+        /// `acknowledgement_wait`.
         t: Time<50, 600_000> = ByPreset(&[("fleet", "200 ms"), ("source", "1 s")]),
-        /// How much longer than `t` no holder has to be heard before the token is recovered.
+        /// How much longer than `t` a node hears no holder before it recovers the token.
         grace: Time<10, 600_000> = Value("50 ms"),
         /// How long a holder keeps the token before it looks for the next node. Longer than
         /// `search_wait`; or, without `mesh_detection`, 0 s to look for it at once.
         hold: Time<0, 3_600_000> = ByPreset(&[("fleet", "1 s"), ("source", "0 s")]),
-        /// The part of `t`, in per cent, that an exchange between two holders may take at least;
-        /// the rest is drawn by lot.
+        /// The minimum limit of an exchange between two holders, in per cent of `t`; the rest, up
+        /// to `t`, is random.
         k: Whole<u8, 0, 100> = Value("50"),
         /// How long a holder waits for answers to its search for the next node.
         search_wait: Time<5, 60_000> = Value("100 ms"),
-        /// After so many searches without an answer a holder serves alone, and searches on each
-        /// `t`.
+        /// The number of unanswered searches after which a holder serves alone, and searches once
+        /// every `t`.
         search_tries: Whole<u8, 1, 100> = ByPreset(&[("fleet", "3"), ("source", "1")]),
         /// How long a hand-over may take until it is acknowledged.
         acknowledgement_wait: Time<5, 60_000> = Value("150 ms"),
@@ -255,7 +256,7 @@ pub(super) fn relate(tables: &Tables, check: &Checker<'_>) {
     check.relate(
         ballot.lost_after >= ballot.control_period * 2,
         &["ballot.lost_after", "ballot.control_period"],
-        format_args!("at least two times control_period = {}", human(ballot.control_period * 2)),
+        format_args!("at least twice control_period = {}", human(ballot.control_period * 2)),
     );
     check.longer(
         ("ballot.lost_after", ballot.lost_after),
@@ -264,7 +265,7 @@ pub(super) fn relate(tables: &Tables, check: &Checker<'_>) {
     check.relate(
         node.election != Protocol::Ballot || packets.port != node.broadcast.port(),
         &["ballot.port", "broadcast"],
-        format_args!("another port than that of broadcast = {}", node.broadcast),
+        format_args!("a port other than that of broadcast = {}", node.broadcast),
     );
     check.longer(
         ("token_ring.t", token_ring.t),

@@ -11,26 +11,26 @@ use crate::config::key::KeyDefault::Value;
 use crate::config::value::{Time, Whole};
 
 table! {
-    /// How this node assigns hall calls to cars while it is master. Nodes of one fleet may differ in
-    /// it.
+    /// How this node assigns hall calls to cars while it is master. It may differ between the nodes
+    /// of a fleet.
     [dispatch] DispatchSettings {
         /// How hall calls are assigned. `planner`: the least waiting and riding of known and
         /// expected passengers, and idle cars are parked where calls are likely. `collective`: the
         /// least squared times of known passengers. `nearest-car` and `time-to-idle`: two classic
-        /// rules, to compare with. Only `planner` parks cars.
+        /// rules, for comparison. Only `planner` parks cars.
         strategy: Strategy = Value("planner"),
-        /// How many passengers a car holds at the rated load. From it and the load `planner` learns
-        /// how many board.
+        /// How many passengers a car holds at the rated load. From this and the load, `planner`
+        /// learns how many board.
         capacity: Whole<u8, 1, 100> = Value("13"),
         /// How long this node's car rests idle with its door closed before it drives to where the
         /// master wants it to wait. A passenger who has just boarded can press a button meanwhile.
         park_after: Time<0, 600_000> = Value("2 s"),
-        /// Where idle cars wait by the day and the time, whatever the strategy. Entries `DAYS
-        /// FROM-TO park FLOORS [cars NUMBER]` with semicolons between, in the local time of the
+        /// Where idle cars wait at certain times of the week, under any strategy. Entries `DAYS
+        /// FROM-TO park FLOORS [cars NUMBER]`, separated by semicolons, in the local time of the
         /// master's computer. `mon-fri 07:00-09:30 park 0` sends every idle car to the lobby for
-        /// the up-peak, `daily 22:00-06:00 park 0 8 cars 2` two at night to floors 0 and 8. Of
-        /// entries that hold at once the last one counts; an end that is not after the beginning is
-        /// on the next day. The same on every node.
+        /// the up-peak, `daily 22:00-06:00 park 0 8 cars 2` two at night to floors 0 and 8. If
+        /// several entries apply, the last one wins; an end at or before the start is on the next
+        /// day. The same on every node.
         schedule: Schedule = Value(""),
     }
 }
@@ -40,7 +40,8 @@ table! {
     [mesh] MeshTimes {
         /// The time between two beacons. At most a quarter of `dead_after`.
         beacon_period: Time<5, 5_000> = Value("25 ms"),
-        /// The time between two beacons that are sent because of changes. At most `beacon_period`.
+        /// The minimum time between two beacons that are sent because of changes. At most
+        /// `beacon_period`.
         beacon_gap: Time<1, 5_000> = Value("4 ms"),
         /// How long a peer may be silent before it is probed. Between `beacon_period` and
         /// `dead_after`.
@@ -52,8 +53,8 @@ table! {
         /// How long a difference between two stores may last before it is repaired. Longer than
         /// `beacon_period`.
         repair_after: Time<10, 60_000> = Value("250 ms"),
-        /// How long to wait after a failed dial, doubled with each further one up to eight times as
-        /// long, with jitter.
+        /// How long to wait after a failed dial, doubled with each further one, up to eight times
+        /// as long, with jitter.
         redial_after: Time<1, 60_000> = Value("50 ms"),
     }
 }
@@ -61,22 +62,22 @@ table! {
 table! {
     /// What the climate sensors measure and the indicators show; the same on every node.
     [climate] ClimateSettings {
-        /// How often the master asks every unit for what its sensors read, where its protocol
-        /// does not by itself.
+        /// How often the master asks every node for its sensor readings, unless its protocol does
+        /// so by itself.
         poll_period: Time<100, 600_000> = Value("1 s"),
         /// How long the master waits for the answers before it tells the indicators what to
         /// show. Below `poll_period`.
         gather_time: Time<1, 10_000> = Value("20 ms"),
-        /// The age from which a reading counts as unknown. At least twice `poll_period`.
+        /// The age at which a reading becomes unknown. At least twice `poll_period`.
         reading_limit: Time<200, 3_600_000> = Value("5 s"),
-        /// The age from which an indicator takes an average for unknown. At least twice
+        /// The age at which an indicator treats an average as unknown. At least twice
         /// `poll_period`.
         display_limit: Time<200, 3_600_000> = Value("5 s"),
         /// The indicators' backlight in the dark. At most `brightness_most`.
         brightness_least: Whole<u8, 1, 255> = Value("30"),
         /// The indicators' backlight in full light, and while no illuminance is known.
         brightness_most: Whole<u8, 1, 255> = Value("255"),
-        /// About how long the backlight takes to follow half of a change of the light.
+        /// About how long the backlight takes to follow half of a change in the light.
         brightness_smoothing: Time<0, 600_000> = Value("3 s"),
         /// How far the indicators' time of day is ahead of UTC, in minutes.
         utc_offset as display_utc_offset: Whole<i16, -840, 840> = Value("0"),

@@ -15,11 +15,11 @@ use crate::log::{LogFormat, LogSettings};
 table! {
     /// Read-only access for users other than the node's own.
     [operator] struct Operator {
-        /// A second socket for operators, on which status and events can be read, and nothing else
-        /// is possible. In a directory that its users can enter.
+        /// A second socket for operators, which only serves status and events. In a directory that
+        /// its users can enter.
         read_only_socket: Option<PathBuf> = Absent("none", "/run/liftmesh/status.sock"),
         /// The group whose members may use `read_only_socket`, by name or number. The node's user
-        /// has to be a member.
+        /// must be a member.
         read_only_group: Option<Group> = Absent("the group of the node's user", "liftmesh-read"),
     }
 }
@@ -27,16 +27,16 @@ table! {
 table! {
     /// The web panel, the API, metrics and health checks, over HTTP.
     [http] struct Http {
-        /// Whether the node serves HTTP. A node that does not counts no statistics either.
+        /// Whether the node serves HTTP. A node that does not keeps no statistics either.
         enabled: bool = Value("true"),
-        /// The address and port to listen on. Beyond loopback it takes `certificate` and `key`, and
-        /// reading needs a token, too.
+        /// The address and port to listen on. Beyond loopback it requires `certificate` and `key`,
+        /// and reading needs a token.
         address: Option<SocketAddr> = Absent(
             "port 7080 at the node's `address` if that is on loopback, otherwise at 127.0.0.1",
             "127.0.0.1:7080",
         ),
         /// The certificate for TLS, as PEM: the node's own, followed by the intermediate
-        /// certificates. With it, HTTP is served over TLS alone.
+        /// certificates. With it, HTTP is served over TLS only.
         certificate: Option<PathBuf> = Absent("none", "/etc/liftmesh/node.crt"),
         /// The key of `certificate`, as PEM, in a file that only the node's user may read.
         key: Option<PathBuf> = Absent("none", "/etc/liftmesh/node.key"),
@@ -51,14 +51,14 @@ table! {
         /// watchdog.
         poll as poll_period: Time<1, 1_000> = Value("10 ms"),
         /// TCP: how often the elevator server is polled while the car rests. A car rests once it
-        /// has stood still with its door closed, and been told nothing new, for a second. A press
+        /// has stood still with its door closed, and received no new command, for a second. A press
         /// is seen up to this much later. Less than `poll_period` counts as `poll_period`. Keep it
         /// below the server's own watchdog.
         poll_at_rest as rest_poll_period: Time<1, 1_000> = Value("20 ms"),
         /// TCP: how long a server may take to answer a poll before it is disconnected.
         reply as reply_limit: Time<10, 10_000> = Value("250 ms"),
-        /// TCP: ask the server to read its configuration again on each connection. Some rebuild
-        /// their world at it.
+        /// TCP: whether to ask the server to reload its configuration on each connection. Some then
+        /// rebuild their world.
         reload_configuration: bool = Value("false"),
         /// Serial: how often unchanged outputs are sent; well below the panel's watchdog.
         heartbeat: Time<5, 5_000> = Value("50 ms"),
@@ -78,10 +78,9 @@ table! {
         /// What is logged: a level (error, warn, info, debug, trace), or levels by module, such as
         /// info,liftmesh::mesh=debug.
         filter: LogFilter = Value("info"),
-        /// `human` has times and, on a terminal, colours; `journal` is an entry of the system's
-        /// journal with the fields by themselves, or `human` where there is no such journal; `json`
-        /// is one object a line; `auto` is `journal` where standard error leads there, and `human`
-        /// otherwise.
+        /// `human` has times and, on a terminal, colours; `journal` writes entries with separate
+        /// fields to the system's journal, or `human` if there is none; `json` writes one object
+        /// per line; `auto` is `journal` if standard error leads there, otherwise `human`.
         format: LogFormat = Value("auto"),
     }
 }

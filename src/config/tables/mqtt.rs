@@ -9,21 +9,21 @@ use crate::mqtt::{Broker, Encryption, Prefix};
 
 table! {
     /// MQTT 5: state and events of the fleet for a broker, and calls from there. The same on every
-    /// node but for the files; see docs/MQTT.md.
+    /// node except for the files; see docs/MQTT.md.
     [mqtt] struct Mqtt {
-        /// The broker; `mqtts` is with TLS. Who may publish to the topic of calls may call cars:
-        /// the broker's access control says who that is.
+        /// The broker; `mqtts` uses TLS. Anyone who may publish to the topic of calls may call
+        /// cars: restrict that in the broker.
         broker: Option<Broker> = Absent("none: the node does not use MQTT", "mqtts://broker.example:8883"),
-        /// The prefix of every topic; each fleet of a broker needs its own.
+        /// The prefix of every topic; each fleet at a broker needs its own.
         topic: Option<Prefix> = Absent("`liftmesh/` and the fleet's name", "liftmesh/north"),
         /// The user name at the broker.
         username: Option<Username> = Absent("none", "liftmesh"),
-        /// The file with the password for `username`, a line of text. One that everybody can read
-        /// is refused.
+        /// The file with the password for `username`, one line of text. A file that everybody can
+        /// read is refused.
         password_file: Option<PathBuf> = Absent("none", "/etc/liftmesh/mqtt-password"),
         /// The CA certificates, in PEM, one of which must have signed the broker's. For `mqtts`.
         ca_file: Option<PathBuf> = Absent("those of the system", "/etc/liftmesh/mqtt-ca.pem"),
-        /// The time between two states of a fleet in which something moves.
+        /// The time between two published states while something moves.
         period: Time<100, 60_000> = Value("500 ms"),
         /// How long the broker keeps calls while no node takes them.
         session_expiry: Time<1_000, 86_400_000> = Value("10 min"),

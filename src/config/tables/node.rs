@@ -28,8 +28,8 @@ table! {
         /// changed.
         unit: Option<NodeId> = Absent("none, because the role is `cabin`", "lobby"),
         /// This node's IPv4 address on the fleet's LAN, or the network interface that has it. With
-        /// an interface, the node follows changes of the address: it starts anew while its car
-        /// stands. Under `lowest-ip` the node with the lowest address becomes master.
+        /// an interface, the node follows changes of the address: it restarts once its car has
+        /// stopped. Under `lowest-ip` the node with the lowest address becomes master.
         address: OwnAddress = Required("192.168.1.11"),
         /// The MAC address of this node's interface, which ranks it under `senior` and
         /// `token-ring`.
@@ -41,9 +41,9 @@ table! {
         /// node. Never 255.255.255.255. On one machine: 127.255.255.255.
         broadcast: Broadcast = Required("192.168.1.255:46100"),
         /// The files of the fleet keys, made by `liftmesh keygen`, the same on every node. Messages
-        /// are sent with the first key and accepted with each. `none` counts as a key: it stands
-        /// for messages that anybody can send. To change from one key to another, one node at a
-        /// time: first `old,new` on all, then `new,old` on all, then `new`.
+        /// are sent with the first key and accepted with any of them. `none` counts as a key: it
+        /// stands for messages that anybody can send. To change from one key to another, one node
+        /// at a time: first `old,new` on all, then `new,old` on all, then `new`.
         fleet_keys: Option<KeyFiles> = Absent(
             "none on loopback; elsewhere the node serves alone",
             "/etc/liftmesh/fleet.key",
@@ -60,10 +60,10 @@ table! {
         data_dir: PathBuf = Required("/var/lib/liftmesh"),
         /// The election protocol, the same on every node.
         election: Protocol = Value("lowest-ip"),
-        /// Whether a master that the mesh has lost counts as lost at once. Otherwise only the
+        /// Whether a master counts as lost as soon as the mesh loses it. Otherwise only the
         /// protocol's own signs count, which are slower. No effect under `lowest-ip`; `true` is
-        /// refused with a preset that leaves the mesh's reports out.
-        mesh_detection: Option<bool> = Absent("true, or false if the preset leaves it out", "true"),
+        /// refused with a preset that does not use the mesh's reports.
+        mesh_detection: Option<bool> = Absent("true, unless the preset does not use it", "true"),
     }
 }
 
