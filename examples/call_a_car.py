@@ -6,7 +6,7 @@ open, asks for the next floor once the robot is in, and ends the session. Needs 
     python3 call_a_car.py --from 0 --to 3 http://127.0.0.1:7080
     python3 call_a_car.py --from 0 --to 3 --ca fleet.crt https://192.168.1.11:7080 https://192.168.1.12:7080
 
-Each node takes each request; where one does not answer, the next one is asked.
+Any node takes any request; if one does not answer, the next one is asked.
 """
 import argparse, json, os, ssl, sys, time, uuid
 from urllib.error import HTTPError

@@ -69,7 +69,7 @@ pub enum CaretakerError {
     #[error(transparent)]
     Directory(#[from] ClearError),
     /// The system reports no signals.
-    #[error("the system delivers no signals")]
+    #[error("signals can't be received")]
     Signals(#[source] io::Error),
 }
 

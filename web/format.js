@@ -346,7 +346,7 @@ function sessionText(setting) {
 }
 
 function tokenText(name, value) {
-  return value === "revoked" ? `Token ${name} revoked` : `Token ${name} made, scope ${value.split(" ")[0]}`;
+  return value === "revoked" ? `Token ${name} revoked` : `Token ${name} created, scope ${value.split(" ")[0]}`;
 }
 
 /** The evidence of a hang in words. */

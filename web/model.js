@@ -35,7 +35,7 @@ const COMMANDS = {
     what: ({ car, floor }) =>
       floor === null ? `End of the priority call of ${car}` : `Priority call to floor ${floor}`,
     said: ({ car, floor }) => [
-      floor === null ? `End of the priority call of ${car}.` : `Car ${car} goes to floor ${floor} with priority.`,
+      floor === null ? `The priority call of ${car} has ended.` : `Car ${car} goes to floor ${floor} with priority.`,
     ],
   },
   emergency_power: {
@@ -197,7 +197,7 @@ export class Model {
     );
     if (cleared === null) return false;
     if (isAtCaretaker) {
-      const next = "The supervisor restarts the node. If there is none, run systemctl start liftmesh.";
+      const next = "The supervisor restarts the node. Without one, run systemctl start liftmesh.";
       this.say("info", `The hang of ${car} is cleared and audited.`, next);
     } else {
       const next = this.#source.startsNodes ? "Its node is restarting." : "Start its node now.";

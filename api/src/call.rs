@@ -82,11 +82,11 @@ pub struct CallReport {
 pub enum CallState {
     /// No car is assigned.
     BeingAllocated,
-    /// A car is assigned. Of a robot: also while the car is there or takes it along.
+    /// A car is assigned; for a robot, also while the car is there or is taking it.
     BeingServed,
-    /// The car's next stop is the call's floor, or its door opens there. Of a robot: where it gets out.
+    /// The car's next stop is the call's floor (for a robot, its exit), or its door opens there.
     ServedSoon,
-    /// A car has been there. Of a robot: the trip is over.
+    /// A car has been there; for a robot, the trip is over.
     Served,
     /// It will not be served.
     Cancelled,
@@ -101,7 +101,7 @@ pub enum CallReason {
     OrderUnknown,
     /// Served: a car stood there with its door open.
     DoorOpen,
-    /// Cancelled in a fire recall; of a robot, also by emergency power.
+    /// Cancelled in a fire recall; for a robot, also by emergency power.
     Recalled,
     /// Cancelled: the client withdrew it.
     Withdrawn,

@@ -136,7 +136,7 @@ struct Node {
     silent: f64,
     /// The shortest time in the last minute between a beacon and its echo, in seconds.
     round_trip: Option<f64>,
-    /// The share of its beacons that got lost in the last minute, from 0 to 1.
+    /// The share of its beacons that were lost in the last minute, from 0 to 1.
     loss: Option<f64>,
     /// There is a link to it, and the state transfer over it is complete.
     synced: bool,

@@ -26,7 +26,7 @@ pub struct Statistics {
     pub watched: f64,
     /// The number of floors.
     pub floors: u8,
-    /// The hours below are of a clock this many minutes ahead of UTC.
+    /// The UTC offset of the hours below, in minutes.
     pub utc_offset: i16,
     pub waiting: Waiting,
     /// Journeys of destination calls, from the press until the door opens at the destination.
@@ -84,7 +84,7 @@ pub struct Share {
     pub journeys: u64,
 }
 
-/// The calls of one floor: the button's, or the one a car call goes to.
+/// The calls of one floor; a car call belongs to its destination.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct FloorShare {
     pub floor: u8,

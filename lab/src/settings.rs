@@ -134,7 +134,7 @@ pub enum Twins {
 #[derive(Debug, thiserror::Error)]
 pub enum WorldError {
     /// A name that a node can't have.
-    #[error("a node can't be named so")]
+    #[error("a node can't have this name")]
     Name(#[from] NameError),
     /// A car that can't be.
     #[error("there can be no such car")]

@@ -86,7 +86,7 @@ export class Controls extends Component {
           <span class="quiet-text">After ${picture.now} s every run of this link has the fingerprint
             <code data-now=${picture.now}>${picture.fingerprint}</code>.</span></p>`}
         ${picture.violations.length > 0 &&
-        html`<p class="banner alarm" role="alert">An invariant is violated, please report it:
+        html`<p class="banner alarm" role="alert">An invariant was violated. Please report it:
           ${picture.violations[0]}</p>`}
         <details open>
           <summary>Nodes</summary>

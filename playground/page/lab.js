@@ -112,7 +112,7 @@ export class LabSource extends Source {
     this.#shown = now;
     const { state, events, goes_on: goesOn } = this.picture;
     if (state === null) {
-      const reason = "no node of the fleet runs";
+      const reason = "no node of the fleet is running";
       const retryAt = Date.now() + PICTURE_MS;
       this.emit({ type: "connection", connection: { kind: "lost", retryAt, reason } });
       return;

@@ -67,7 +67,7 @@ export class Messages extends Component {
   render({ source, nodes }, { width }) {
     const { messages, watched } = source;
     if (messages === null) {
-      const hint = `Messages are drawn up to ${FASTEST_WATCHED} ×: slow the run down, best to 0.01 ×.`;
+      const hint = `Messages are drawn up to ${FASTEST_WATCHED} ×: slow the run down, ideally to 0.01 ×.`;
       return html`<div ref=${this.#box}><p class="quiet-text">${hint}</p></div>`;
     }
     const { kinds, left_out: leftOut } = messages;
@@ -80,7 +80,7 @@ export class Messages extends Component {
             <select name="span" value=${watched} onChange=${(event) => { source.watched = Number(event.target.value); source.show(); }}>
               ${SPANS.map((span) => html`<option key=${span} value=${span}>${span < 1 ? `${span * 1000} ms` : `${span} s`}</option>`)}
             </select></label>
-          <button type="button" onClick=${() => this.#save()}>Save as a drawing</button>
+          <button type="button" onClick=${() => this.#save()}>Save as SVG</button>
           ${leftOut > 0 && html`<span class="quiet-text">${leftOut} more are not shown</span>`}
         </div>
         <canvas class="space-time" ref=${this.#canvas} role="img" style=${{ width: `${width}px`, height: `${heightOf(nodes)}px` }}

@@ -38,7 +38,7 @@ pub fn examples(program: &str) -> String {
 
 const EXAMPLES: &str = "\
 Examples:
-  A car with 4 floors on a pseudo-terminal that is always found under one name:
+  A car with 4 floors on a pseudo-terminal with a fixed name:
     PROGRAM --serial --serial-link /tmp/car-a --control /tmp/car-a.control
 
   The same for a client of the elevator-server protocol, started between two floors:
@@ -48,21 +48,20 @@ Examples:
     PROGRAM press /tmp/car-a.control car 3
     PROGRAM press /tmp/car-a.control hall 3 up
 
-  Let the motor stick:
+  Jam the motor:
     echo fault motor stuck | nc -NU /tmp/car-a.control
 
-  List everything that the control socket can do, all faults included:
+  List everything that the control socket can do, including all faults:
     echo help | nc -NU /tmp/car-a.control
 
 In a terminal keys press the buttons too; a line below the car lists them.
 
-At start one line for each way to reach it goes to the standard output:
+At start it prints one line for each way to reach it:
   panel serial:///tmp/car-a
   panel tcp://127.0.0.1:15657
   control /tmp/car-a.control
-It ends on SIGINT, SIGTERM and the control command quit (exit code 0). It does not start on a
-setting that does not fit or a line that cannot be made (exit code 1), nor on a command line that
-is not understood (exit code 2).";
+It exits with 0 on SIGINT, SIGTERM or the control command quit, with 1 if a setting is wrong or a
+line can't be made, and with 2 if the command line is wrong.";
 
 /// The settings of one simulated car.
 #[derive(Debug, Clone, ClapArgs)]
@@ -91,7 +90,7 @@ pub struct Args {
     /// Start at this floor, counted from 0
     #[arg(long, value_name = "FLOOR", conflicts_with = "start_position")]
     pub(crate) start_floor: Option<u8>,
-    /// Start at this height above the lowest floor, also between floors; "anywhere" draws it
+    /// Start at this height above the lowest floor, even between floors; "anywhere": random
     #[arg(long, value_name = "METRES", value_parser = start_position)]
     pub(crate) start_position: Option<StartPosition>,
     /// From one floor to the next, m
@@ -140,7 +139,7 @@ pub struct Args {
     /// Don't draw the car, even in a terminal
     #[arg(long)]
     pub(crate) quiet: bool,
-    /// End when the process with this number, which started this one, is gone
+    /// Exit when the parent process, which has this id, is gone
     #[arg(long, hide = true, value_name = "PID")]
     pub(crate) die_with_parent: Option<u32>,
 }
@@ -148,7 +147,7 @@ pub struct Args {
 /// What else there is to do than to simulate a car.
 #[derive(Debug, Clone, Subcommand)]
 pub(crate) enum Deed {
-    /// Press a button of a simulator that runs
+    /// Press a button of a running simulator
     Press {
         /// Its control socket
         socket: PathBuf,

@@ -66,7 +66,7 @@ impl AuditArgs {
         let unasked = match first {
             _ if !self.fleet => String::new(),
             Some(first) => self.ask_others(&first.status()?, url, &mut logs)?,
-            None => "not asked: the other nodes, as this one does not run\n".to_owned(),
+            None => "not asked: the other nodes, because this one is not running\n".to_owned(),
         };
         let entries = merge(logs);
         let latest = self.page.latest(&entries);

@@ -21,7 +21,7 @@ it is told to stop.";
 pub(crate) struct CaretakerArgs {
     #[command(flatten)]
     pub(crate) config: ConfigArgs,
-    /// End when the process with this number, which started this one, is gone
+    /// Exit when the parent process, which has this id, is gone
     #[arg(long, hide = true, value_name = "PID")]
     pub(crate) die_with_parent: Option<u32>,
 }

@@ -196,7 +196,7 @@ pub(crate) enum Command {
     /// Run the brain in virtual time: compare elections, test it with faults, draw runs
     #[cfg(feature = "simulator")]
     Lab(lab::LabArgs),
-    /// Explain a command, or a key of the configuration
+    /// Explain a command, or a configuration key
     #[command(after_help = HELP_EXAMPLES)]
     Help {
         /// A command; or `config`, alone or with a key or table of node.toml
@@ -213,7 +213,7 @@ pub(crate) struct RunArgs {
     /// Let anyone who can reach the node's socket cut the network: for demo and tests only
     #[arg(long, hide = true)]
     pub(crate) allow_faults: bool,
-    /// End when the process with this number, which started this one, is gone
+    /// Exit when the parent process, which has this id, is gone
     #[arg(long, hide = true, value_name = "PID")]
     pub(crate) die_with_parent: Option<u32>,
 }

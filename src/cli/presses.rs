@@ -66,7 +66,7 @@ pub(super) fn page(presses: &[PressStatus]) -> Result<String, CommandError> {
         Ok([press.at.clone(), call, what(&press.fate), often])
     };
     let rows = presses.iter().map(row).collect::<Result<Vec<_>, CommandError>>()?;
-    Ok(table(["time (UTC)", "button", "what became of it", "repeated"], rows))
+    Ok(table(["time (UTC)", "button", "result", "repeated"], rows))
 }
 
 fn what(fate: &PressFate) -> String {

@@ -24,7 +24,7 @@ Examples:
 A token works at every node of the fleet until it is revoked, or expires by that node's clock. Any
 node takes the command, running or not; a stopped node passes the change on once it runs. `revoke`
 lists the nodes that it did not reach. A token is printed once and never stored; the nodes keep only
-its hash. The audit logs record who made or revoked it.";
+its hash. The audit logs record who created or revoked it.";
 
 /// The arguments of `liftmesh token`.
 #[derive(Debug, Clone, Args)]

@@ -30,10 +30,10 @@ Examples:
   liftmesh top --once --config /etc/liftmesh/node.toml
   liftmesh top --url https://192.168.1.11:7080 --token-file ~/.config/liftmesh/token
 
-It asks one node, which knows the whole fleet: on this machine, or with --url at another computer.
-If that node ends or can't be reached, the screen says since when there is no data, and goes on once
-the node is back. ? lists the keys. Without a running node it
-ends with 5, and with 4 if the node is latched.";
+It asks one node, which knows the whole fleet: on this machine, or with --url on another computer.
+If that node ends or can't be reached, the screen shows when the data stopped, and resumes once the
+node is back. ? lists the keys. It exits with 5 if no node is running, and with 4 if the node is
+latched.";
 
 /// How long a frame stands if no key is pressed.
 const FRAME: Duration = Duration::from_millis(100);

@@ -24,7 +24,7 @@ pub enum ClientError {
     )]
     NoSocket(PathBuf),
     /// The node has stopped since.
-    #[error("the node that listened on {} has stopped, or accepts nobody", .0.display())]
+    #[error("the node that listened on {} has stopped, or accepts no connections", .0.display())]
     Gone(PathBuf),
     /// The socket is there and can't be used.
     #[error(

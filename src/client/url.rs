@@ -21,8 +21,8 @@ pub enum UrlError {
     #[error("{0} is not the address of a node, such as https://192.168.1.11:7080")]
     Malformed(String),
     #[error(
-        "give the address alone, such as https://192.168.1.11:7080, and the token by --token-file or \
-         LIFTMESH_TOKEN: others can see the words of a command"
+        "give only the address, such as https://192.168.1.11:7080, and the token with --token-file \
+         or LIFTMESH_TOKEN: others can see the arguments of a command"
     )]
     HasMore,
     #[error(

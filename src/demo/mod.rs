@@ -72,15 +72,15 @@ Examples:
   A large fleet:
     liftmesh demo --headless --cars 24 --floors 40
 
-  One fault after the other for a minute, the same each time; fails if an order is lost:
+  One fault after another for a minute, the same each time; fails if an order is lost:
     liftmesh demo --headless --chaos --seed 7
 
-  A token that goes round decides who leads:
+  A mastership that rotates with a token:
     liftmesh demo --election token-ring
 
 Everything runs on the loopback interface and in a temporary directory, and ends with the demo.
-The exit code is 0, or 1 when an order was lost or stayed unserved to the end (the last line names
-it), a process failed, or the fleet was not whole again after chaos.";
+The exit code is 0, or 1 if an order was lost or still unserved at the end (the last line names it),
+a process failed, or the fleet was not whole again after chaos.";
 
 /// Parses the name of an election protocol.
 pub(crate) fn protocol() -> impl TypedValueParser<Value = Protocol> {
@@ -92,7 +92,7 @@ pub(crate) fn protocol() -> impl TypedValueParser<Value = Protocol> {
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The number of cars, 1 to 12, and up to 64 without a screen
+    /// The number of cars, 1 to 12, or up to 64 without a screen
     #[arg(long, default_value_t = 3, value_name = "N")]
     pub(crate) cars: usize,
     /// The number of floors, 2 to 40
@@ -102,19 +102,19 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = Protocol::LowestIp, value_name = "PROTOCOL",
           value_parser = protocol())]
     pub(crate) election: Protocol,
-    /// Lines of text instead of a screen, which is also what comes where there is no terminal
+    /// Print lines of text instead of a screen; the default if there is no terminal
     #[arg(long)]
     pub(crate) headless: bool,
-    /// Break one thing after the other, by the seed: nodes killed and suspended, networks and panel
-    /// lines cut, hangs, obstructions, stop switches, power cuts. At the end everything is put right
+    /// Inject one fault after another, chosen by the seed: nodes killed and suspended, networks and
+    /// panel lines cut, hangs, obstructions, stop switches, power cuts; then repair everything
     #[arg(long)]
     pub(crate) chaos: bool,
-    /// No more passengers and faults after this time, and the end once all orders are served. They
-    /// may take a minute, and longer in a larger building and after chaos [default: none on a
-    /// screen, otherwise 30s, with chaos 1m]
+    /// Stop passengers and faults after this time, and end once all orders are served. That may
+    /// take a minute, or longer in a larger building or after chaos [default: none on a screen,
+    /// otherwise 30s, with chaos 1m]
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     pub(crate) duration: Option<Duration>,
-    /// The seed of the passengers: who comes when, and wants to go where; and of chaos
+    /// The seed of passengers and faults
     #[arg(long, default_value_t = 1, value_name = "N")]
     pub(crate) seed: u64,
 }

@@ -29,9 +29,9 @@ const KEYS: &[&[Key]] = &[
         ("k", "kill", "kill -9 the node"),
         ("r", "start", "start the node again"),
         ("z", "suspend", "suspend the node, or resume it"),
-        ("n", "net", "cut the node's network, or mend it"),
+        ("n", "net", "cut the node's network, or reconnect it"),
         ("l", "line", "cut the line to its panel, or plug it in"),
-        ("h", "hang", "stick the motor, or free it: stuck in flight, the car hangs"),
+        ("h", "hang", "jam the motor, or free it: jammed in flight, the car hangs"),
         ("x", "clear", "clear the hang; then start the node"),
         ("o", "door", "obstruct the door, or clear it"),
         ("s", "stop", "pull the stop switch, or push it"),
@@ -89,7 +89,7 @@ fn election(scene: &Scene) -> Line<'_> {
         Some(leader) => {
             vec![Span::styled(format!("★ {leader}"), palette::notable()), Span::raw(" leads")]
         }
-        None => vec![Span::styled("no leader that all know", palette::bad())],
+        None => vec![Span::styled("no master known to all", palette::bad())],
     };
     if let Some(car) = scene.cars.get(scene.choice.car) {
         let Label { long, style, .. } = state(car);

@@ -168,7 +168,7 @@ async fn run(
         ended = tasks.join_next() => {
             let reason = match ended {
                 Some(Err(failure)) => failure.to_string(),
-                Some(Ok(())) | None => "the node does not answer any more".to_owned(),
+                Some(Ok(())) | None => "the node no longer answers".to_owned(),
             };
             error!(reason, "the HTTP server has failed: the node goes on without it");
         }

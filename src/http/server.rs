@@ -200,8 +200,8 @@ where
     };
     match timeout(TLS_LIMIT, tls.accept(stream)).await {
         Ok(Ok(stream)) => answer(stream, door).await,
-        Ok(Err(error)) => debug!(%error, "no TLS connection came about"),
-        Err(_late) => debug!("no TLS connection came about in time"),
+        Ok(Err(error)) => debug!(%error, "the TLS handshake failed"),
+        Err(_late) => debug!("the TLS handshake took too long"),
     }
 }
 

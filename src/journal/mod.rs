@@ -523,7 +523,7 @@ fn file(path: &Path) -> io::Result<File> {
                 path = %path.display(),
                 from = format!("{mode:04o}"),
                 to = format!("{:04o}", mode & MODE),
-                "the journal's rights are restricted"
+                "the journal's permissions are restricted"
             ),
             // Another user's file, or a disk that takes nothing.
             Err(error) => warn!(path = %path.display(), %error, "others may read the journal"),

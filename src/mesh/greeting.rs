@@ -60,13 +60,13 @@ pub(super) enum GreetingError {
     Fleet(FleetName),
     #[error("node {node} has {} floors", .floors.get())]
     Floors { node: NodeId, floors: FloorCount },
-    #[error("node {node} elects by {protocol}")]
+    #[error("node {node} uses election {protocol}")]
     Protocol { node: NodeId, protocol: Protocol },
     #[error("node {0} is there instead")]
     Other(NodeId),
     #[error("it calls itself node {} at {}", .0.node, .0.address)]
     Address(Box<Hello>),
-    #[error("the cable is cut on demand")]
+    #[error("the cable is cut by fault injection")]
     Cut,
 }
 

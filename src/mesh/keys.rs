@@ -100,9 +100,9 @@ impl KeyState {
         let line = if self.in_use.is_some() { Line::Accepted } else { Line::Sent };
         if is_news {
             match (&before, &missing) {
-                (_, None) => info!("all fleet keys are read: taking part"),
-                (None, Some(_)) => info!("the fleet key that is sent is read: taking part"),
-                (Some(_), Some(_)) => info!("more of the fleet keys are read"),
+                (_, None) => info!("all fleet keys have been read: taking part"),
+                (None, Some(_)) => info!("the fleet key to send has been read: taking part"),
+                (Some(_), Some(_)) => info!("more fleet keys have been read"),
             }
         }
         if let Some(error) = &missing

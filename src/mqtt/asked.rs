@@ -85,7 +85,7 @@ impl Inbox {
                 r#"a call is such as {"call":{"kind":"hall","floor":3,"direction":"up"},"request_id":"1"}"#
             }
             Self::Sessions => {
-                r#"a session begins with {"open":{"floor":3,"request_id":"1"}}, goes on with {"go":{"id":"…","floor":5}}, and ends with {"end":{"id":"…"}}"#
+                r#"a session begins with {"open":{"floor":3,"request_id":"1"}}, continues with {"go":{"id":"…","floor":5}}, and ends with {"end":{"id":"…"}}"#
             }
         }
     }

@@ -205,7 +205,7 @@ impl Connection {
         };
         if self.refusals.on_end(topic, now) {
             let purpose = self.purpose;
-            warn!(purpose, topic, "the MQTT broker ends connections at a topic: skipping it");
+            warn!(purpose, topic, "the MQTT broker ends connections over a topic: skipping it");
         }
         true
     }

@@ -216,7 +216,7 @@ impl Line {
         // Why the task has ended, if it has, says more.
         if self.is_overrun && !self.heard.is_closed() {
             self.is_connected = false;
-            let reason = "the broker does not take what it is sent";
+            let reason = "the broker does not accept messages";
             return Heard::Ended(End::Failed(reason.to_owned()));
         }
         if let Some(message) = self.oversized.pop_front() {

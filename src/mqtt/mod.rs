@@ -363,7 +363,7 @@ impl Bridge {
         if has_rival != self.is_standing_by {
             self.is_standing_by = has_rival;
             if has_rival {
-                warn!("another master of this fleet publishes by MQTT: this node does not");
+                warn!("another master of this fleet publishes over MQTT: this node does not");
             }
         }
         let due_since = is_due.then(|| self.due_since.unwrap_or(self.looked));
@@ -376,13 +376,13 @@ impl Bridge {
         if is_due && !has_rival {
             let recent = &mut self.recent;
             self.session.get_or_insert_with(|| {
-                info!("this node publishes the fleet's state by MQTT");
+                info!("this node publishes the fleet's state over MQTT");
                 let mut session = Session::new(&self.settings, status.term, self.counted.clone());
                 recent.take().for_each(|event| session.push_event(event));
                 session
             });
         } else if let Some(session) = self.session.take() {
-            info!("this node no longer publishes the fleet's state by MQTT");
+            info!("this node no longer publishes the fleet's state over MQTT");
             self.desk.forget();
             session.finish().await;
         }

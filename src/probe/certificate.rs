@@ -21,7 +21,7 @@ use crate::http::tls::{TlsError, acceptor, certificates};
 /// A certificate that expires sooner is a matter for today.
 const SOON: Duration = Duration::from_hours(30 * 24);
 
-const REMEDY: &str = "let its authority renew it, and restart the node";
+const REMEDY: &str = "have its authority renew it, and restart the node";
 
 /// What the node will make of it.
 pub(super) fn certificate(files: &TlsFiles, address: SocketAddr, data_dir: &Path) -> Verdict {

@@ -82,12 +82,12 @@ pub(super) fn journal(data_dir: &Path, node: &NodeId, running: Running) -> Verdi
         Err(error) => return Verdict::unchecked(format!("{shown}: {error}")),
     };
     if size > LARGEST {
-        return Verdict::unchecked(format!("{shown} has {} MiB", size >> 20));
+        return Verdict::unchecked(format!("{shown} takes {} MiB", size >> 20));
     }
     match journal::audit_of(data_dir, Some(node)) {
         Ok(records) => {
             let count = records.len();
-            Verdict::good(format!("{shown} opens; {count} records of the audit log"))
+            Verdict::good(format!("{shown} can be opened; the audit log has {count} records"))
         }
         Err(error @ JournalError::InUse { .. }) => Verdict::unchecked(error.to_string()),
         Err(error @ (JournalError::Format { .. } | JournalError::Foreign { .. })) => {

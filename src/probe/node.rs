@@ -16,7 +16,7 @@ pub(super) fn node(answer: &Result<Status, ClientError>) -> Vec<Finding> {
             "node",
             Verdict::wrong(
                 format!("this node is running but does not answer: {error}"),
-                "look at its log (`journalctl -u liftmesh`), then restart it",
+                "check its log (`journalctl -u liftmesh`), then restart it",
             ),
         )],
     }
@@ -36,7 +36,7 @@ fn of_status(status: &Status) -> Vec<Finding> {
     };
     if status.log_lines_lost > 0 {
         let lost = status.log_lines_lost;
-        warn("log", format!("{lost} lines were lost"), "look at the service that reads the log");
+        warn("log", format!("{lost} lines were lost"), "check the service that reads the log");
     }
     for topic in &status.mqtt_refused {
         let what = format!("the broker refuses messages on {topic}");

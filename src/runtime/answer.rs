@@ -29,7 +29,7 @@ impl Running {
             }
             Query::Network(cable) => {
                 if self.faults == FaultInjection::Allowed {
-                    warn!(?cable, "the network is rewired on demand");
+                    warn!(?cable, "faults are injected into the network");
                     self.mesh.set_cable(cable);
                 }
                 Reply::Network(self.faults)

@@ -437,7 +437,7 @@ impl Running {
     /// A group whose master makes no plans would wait forever; another node leads it better.
     fn check_planner(&mut self) {
         if self.failure.is_none() && self.planner.is_stuck(Instant::now()) {
-            let (part, reason) = ("the planner", "it is stuck at a plan".to_owned());
+            let (part, reason) = ("the planner", "it is stuck on a plan".to_owned());
             self.failure = Some(Failure { part, reason });
         }
     }

@@ -116,7 +116,7 @@ fn an_operator_sends_a_car_and_commands_emergency_power() {
     browser.write("dialog select[name=floor]", "None");
     browser.write("dialog input[name=reason]", "not needed");
     browser.click("dialog button[type=submit]");
-    browser.wait_for_text(".notices", "End of the priority call of B");
+    browser.wait_for_text(".notices", "The priority call of B has ended");
     wait_for_api(&browser, "cars", "it.find(({ car }) => car === 'B').priority === null");
     building.wait("the priority call is over", |building| {
         is_known(building, |status| priority_of("B", status).is_none())

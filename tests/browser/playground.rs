@@ -269,7 +269,7 @@ fn the_building_loses_its_power_and_gets_it_back() {
     for node in ["A", "B", "C", "D"] {
         playground.wait_for_state(node, "stopped");
     }
-    browser.wait_for_text(".banner.lost", "no node of the fleet runs");
+    browser.wait_for_text(".banner.lost", "no node of the fleet is running");
     browser.click(".lab .mains");
     playground.wait_for_state("A", "master");
     browser.wait_until_gone(".banner.lost");

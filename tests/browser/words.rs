@@ -108,7 +108,7 @@ fn cases() -> Vec<Case> {
         (Setting::EmergencyPower(None), "Emergency power ended", None),
         (recall(false), "Fire recall started", None),
         (recall(true), "Fire recall ended", None),
-        (Setting::Token(browser(), Some(token)), "Token browser made, scope operate", None),
+        (Setting::Token(browser(), Some(token)), "Token browser created, scope operate", None),
         (Setting::Token(browser(), None), "Token browser revoked", None),
     ];
     let set = [

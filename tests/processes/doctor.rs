@@ -142,7 +142,7 @@ fn a_running_node_says_how_it_is() {
     building.kill("A");
     let output = doctor(&data_dir, beacons.port(), &["--json"]);
     let found = findings(&output);
-    has(&found, "journal", "ok", "opens; ");
+    has(&found, "journal", "ok", "can be opened; ");
     has(&found, "node", "warning", "is not running");
 }
 

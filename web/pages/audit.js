@@ -29,7 +29,7 @@ export class AuditPage extends Component {
           </label>
           <p class="fine">The newest ${MOST_SHOWN} records. <code>liftmesh audit --fleet</code> shows the logs of all nodes.</p>
         </div>
-        <${Table} title=${`Audit log of node ${model.state.fleet.node}`} columns=${["Time", "What", "Who", "Why", "Where"]} rows=${rows} empty=${records ? "No record is of this car." : "The log has not been read."} />
+        <${Table} title=${`Audit log of node ${model.state.fleet.node}`} columns=${["Time", "What", "Who", "Why", "Where"]} rows=${rows} empty=${records ? "No records of this car." : "The log has not been loaded."} />
       </div>
     `;
   }

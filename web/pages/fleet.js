@@ -76,8 +76,7 @@ function moment(at, now) {
   return isToday ? timeOfDay(at) : `${timeOfDay(at)} on ${new Date(at).toLocaleDateString()}`;
 }
 
-function electionText({ election_state, node }) {
-  if (election_state.length === 0) return `${node} has no further state`;
+function electionText({ election_state }) {
   return election_state.map(({ name, value }) => `${name} ${value}`).join(", ");
 }
 

@@ -439,7 +439,7 @@ class Floors extends Component {
     return html`
       <section class="panel">
         <h2>Calls by floor and hour</h2>
-        <p class="fine">Where the button was; of a call in the car, where it leads.</p>
+        <p class="fine">Hall calls and trips count at their landing, car calls at their destination.</p>
         <div class="scroll" tabindex="0" role="region" aria-label="Calls by floor and hour: table">
           <table class="heat">
             <thead>

@@ -173,7 +173,7 @@ impl Cabin {
             PanelEvent::Pressed(button) => Some(Occurrence::Pressed(button)),
             PanelEvent::Requested(trip) => Some(Occurrence::Requested(trip)),
             PanelEvent::Refused(what) => {
-                let text = format!("the shaft has no such thing: {what}");
+                let text = format!("impossible in this shaft: {what}");
                 self.refused(text, now).map(Occurrence::Report)
             }
         }

@@ -42,7 +42,7 @@ pub struct Mac(pub [u8; 6]);
 
 /// Text that is not a MAC address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a MAC address is six pairs of hex digits with colons between them")]
+#[error("a MAC address is six pairs of hex digits separated by colons")]
 pub struct MacError;
 
 impl Mac {

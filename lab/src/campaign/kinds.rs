@@ -162,7 +162,7 @@ pub(crate) static KINDS: &[Kind] = &[
     ),
     kind(
         "corruption",
-        "1 to 30 % of the datagrams have bits flipped, are cut short, prolonged or replaced",
+        "1 to 30 % of the datagrams have bits flipped, are cut short, lengthened or replaced",
         "no damage",
         |it| vec![Fault::Corruption(it.percent(30))],
     ),
@@ -216,7 +216,7 @@ pub(crate) static KINDS: &[Kind] = &[
     // The lower addresses of the fleet are among them: its node may rank higher than before, or lower.
     kind(
         "new address",
-        "the same, then the node starts anew at 127.0.0.1 to 127.0.0.20 if nobody is there",
+        "the same, then the node restarts at 127.0.0.1 to 127.0.0.20 if nobody is there",
         "it keeps the address",
         |it| {
             let address = Ipv4Addr::new(127, 0, 0, it.random.u8(1..=20));
@@ -309,8 +309,8 @@ pub(crate) static KINDS: &[Kind] = &[
         "it starts",
         |it| it.awake(Fault::TearWrite(it.node)),
     ),
-    kind("suspension", "of one process", "it goes on", |it| it.awake(Fault::Suspend(it.node))),
-    kind("pause", "of one process, for 10 ms to 10 s", "it goes on", |it| {
+    kind("suspension", "of one process", "it continues", |it| it.awake(Fault::Suspend(it.node))),
+    kind("pause", "of one process, for 10 ms to 10 s", "it continues", |it| {
         let millis = 10 + it.up_to(9_990);
         it.awake(Fault::Pause { node: it.node, millis })
     }),
@@ -318,11 +318,11 @@ pub(crate) static KINDS: &[Kind] = &[
         vec![Fault::Kill(it.node), Fault::Replace(it.node)]
     })
     .taking_a_disk(),
-    kind("failed disk", "takes nothing more", "replaced by an empty one", |it| {
+    kind("failed disk", "accepts nothing more", "replaced by an empty one", |it| {
         vec![Fault::DiskFail(it.node)]
     })
     .taking_a_disk(),
-    kind("full disk", "takes nothing more", "has room, and the process starts anew", |it| {
+    kind("full disk", "accepts nothing more", "has room, and the process restarts", |it| {
         vec![Fault::DiskFull(it.node, true)]
     })
     .taking_a_disk(),

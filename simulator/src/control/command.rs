@@ -13,12 +13,12 @@ press car FLOOR              press a car button for a moment
 press destination FROM TO    give a destination at the kiosk of a landing
 hold BUTTON                  keep a button pressed (stuck), e.g. hold car 2
 release BUTTON               let it go
-obstruct on|off              something stands in the door
+obstruct on|off              put something into the door, or remove it
 stop on|off                  pull or push the stop switch
 key normal|independent|fire|out|attendant|recall-all
 load PERCENT|none            load in the car, 0 to 255 % of the rated load
-climate CELSIUS ILLUMINANCE  what the climate sensors read from here on; none: no such sensor
-fault motor stuck            the motor is driven and the car does not move
+climate CELSIUS ILLUMINANCE  what the climate sensors read from now on; none: no such sensor
+fault motor stuck            the motor is driven but the car does not move
 fault motor trips            the drive runs for 1 s, moves nothing and cuts out
 fault motor dead             the drive does not start
 fault motor reversed         the motor runs the wrong way

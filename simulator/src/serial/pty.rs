@@ -77,7 +77,7 @@ impl Link {
         if fs::symlink_metadata(path).is_ok_and(|found| !found.is_symlink()) {
             return Err(io::Error::new(
                 io::ErrorKind::AlreadyExists,
-                "there is something of that name that is no link",
+                "something that is not a link already has that name",
             ));
         }
         let mut name = path.as_os_str().to_owned();

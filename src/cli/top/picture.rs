@@ -85,7 +85,7 @@ fn warnings(scene: &Scene) -> Line<'_> {
     let mut told = status::fleet::faults(fleet);
     let lossy = fleet.nodes.iter().filter_map(|node| Some((node, node.loss?)));
     told.extend(lossy.filter(|(_, loss)| *loss >= LOSSY).map(|(node, loss)| {
-        format!("{:.0} % of the beacons of {} get lost", loss * 100.0, node.node)
+        format!("{:.0} % of the beacons of {} are lost", loss * 100.0, node.node)
     }));
     told.extend(fleet.conflicts.iter().map(|conflict| conflict.what.clone()));
     let commands = status::fleet::commands(fleet).join("; ");

@@ -136,12 +136,12 @@ fn two_lines_of_eighty_columns_show_the_master_and_the_election_state() {
                 ("generation", "12 of B"),
                 ("hop", "4711"),
                 ("computations", "42"),
-                ("token", "held, next node searched"),
+                ("token", "held, searching for next node"),
                 ("peers in the ring", "11"),
             ][..],
             [
                 " ★ A leads   node A ★ master, generation 12 of B, hop 4711, computations 42,",
-                " token held, next node searched, peers in the ring 11",
+                " token held, searching for next node, peers in the ring 11",
             ],
         ),
         (
@@ -155,7 +155,7 @@ fn two_lines_of_eighty_columns_show_the_master_and_the_election_state() {
                 ("MAC address", "02:00:7f:00:00:0b"),
             ],
             [
-                " no leader that all know   node A ★ master, state waiting for master, attempt 1",
+                " no master known to all   node A ★ master, state waiting for master, attempt 1",
                 " of 3, senior flag yes, units seen 2, MAC address 02:00:7f:00:00:0b",
             ],
         ),
@@ -169,7 +169,7 @@ fn two_lines_of_eighty_columns_show_the_master_and_the_election_state() {
                 ("answers of devices", "1000"),
             ],
             [
-                " no leader that all know   node A ★ master, ballot voting, own vote 4294967294,",
+                " no master known to all   node A ★ master, ballot voting, own vote 4294967294,",
                 " highest vote heard 4294967295, answers of devices 1000",
             ],
         ),
@@ -324,8 +324,8 @@ fn of_the_docs() -> Scene {
     };
     scene.events = VecDeque::from([
         event(19, Some("A"), "served car A 4 in 16.1 s", Weight::Good),
-        event(16, Some("C"), "hears B no more", Weight::Notable),
-        event(16, Some("A"), "hears B no more", Weight::Notable),
+        event(16, Some("C"), "no longer hears B", Weight::Notable),
+        event(16, Some("A"), "no longer hears B", Weight::Notable),
         event(16, Some("A"), "lit hall 2 down", Weight::Plain),
         event(16, None, "passenger 2 → 0", Weight::Plain),
         event(16, Some("B"), "node killed (kill -9)", Weight::Bad),

@@ -120,7 +120,7 @@ impl Stage {
             FaultKind::LineCut => self.command_car(car, line_fault(true)),
             FaultKind::NetworkCut => self.wire(car, Cable::Cut),
             FaultKind::Hang => {
-                self.log(Some(car), Weight::Notable, "is to hang in its next flight");
+                self.log(Some(car), Weight::Notable, "will hang in its next flight");
                 return End::AfterHang { since: now, pressed_at: None };
             }
             FaultKind::Obstruction => self.command_car(car, obstruct(true)),

@@ -33,7 +33,7 @@ impl Stage {
             // It would refuse, and say so in its log alone.
             Life::Hung => (Weight::Bad, HANG_NOT_CLEARED),
             Life::Suspended => (Weight::Notable, "the node is suspended (z resumes it)"),
-            Life::Starting | Life::Running => (Weight::Notable, "the node runs already"),
+            Life::Starting | Life::Running => (Weight::Notable, "the node is already running"),
             Life::Killed | Life::Cleared | Life::Ended(_) => {
                 self.start_node(car)?;
                 (Weight::Notable, "node started again")

@@ -111,7 +111,7 @@ impl Stage {
             let lost: Vec<_> = before.iter().filter(|one| !after.contains(one)).collect();
             let found: Vec<_> = after.iter().filter(|one| !before.contains(one)).collect();
             for peer in lost {
-                self.log(Some(car), Weight::Notable, format!("hears {peer} no more"));
+                self.log(Some(car), Weight::Notable, format!("no longer hears {peer}"));
             }
             for peer in found {
                 self.log(Some(car), Weight::Plain, format!("hears {peer}"));

@@ -49,7 +49,7 @@ impl Stage {
         self.scene.phase = Phase::Draining;
         self.drain = Some(Drain { since: now, limit });
         let limit = limit.as_secs();
-        let text = format!("no more passengers; serving the last orders, for {limit} s at most");
+        let text = format!("no more passengers; serving the last orders, for up to {limit} s");
         self.log(None, Weight::Notable, text);
     }
 

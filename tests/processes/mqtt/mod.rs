@@ -378,7 +378,7 @@ fn of_two_masters_one_publishes() {
     };
     building.wait("there are two masters", |_| is_master("A") && is_master("B"));
     building.wait("B stands by", |building| {
-        building.logged("B").contains("another master of this fleet publishes by MQTT")
+        building.logged("B").contains("another master of this fleet publishes over MQTT")
     });
     let ear = broker.ear();
     ear.wait(&topic("fleet"), |said| said.node.as_deref() == Some("A"));

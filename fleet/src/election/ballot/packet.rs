@@ -48,13 +48,13 @@ const MOST_TENTHS: i16 = 1274;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PacketError {
     /// There is no such type, or not even a first byte.
-    #[error("no packet of a known type")]
+    #[error("not a packet of a known type")]
     Type,
     /// The type is known, and has another length.
     #[error("a packet of type {0} does not have {1} bytes")]
     Length(u8, usize),
     /// The text of an information packet is no temperature, or another one than its number.
-    #[error("an information packet whose temperature is no number of degrees")]
+    #[error("an information packet whose temperature is not a number of degrees")]
     Temperature,
 }
 

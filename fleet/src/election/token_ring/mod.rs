@@ -430,7 +430,9 @@ impl Election for TokenRing {
                 let mut details = token(held);
                 details.push(match phase {
                     Phase::Resting => Detail::new("token", "held"),
-                    Phase::Searching { .. } => Detail::new("token", "held, next node searched"),
+                    Phase::Searching { .. } => {
+                        Detail::new("token", "held, searching for next node")
+                    }
                     Phase::Alone => Detail::new("token", "held alone"),
                     Phase::Frozen { behind: Some(ahead), .. } => Detail::new(
                         "token",

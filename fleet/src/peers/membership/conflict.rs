@@ -67,7 +67,7 @@ pub fn misfit(own: &Hello, hello: &Hello) -> Option<(ConflictKind, String)> {
         let what = format!("node {node} has {floors} floors, but this one has {own}");
         Some((ConflictKind::Floors, what))
     } else if *protocol != own.protocol {
-        let what = format!("node {node} elects by {protocol}, but this one by {}", own.protocol);
+        let what = format!("node {node} uses election {protocol}, but this one {}", own.protocol);
         Some((ConflictKind::Election, what))
     } else {
         None
