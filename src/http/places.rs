@@ -24,7 +24,7 @@ const OF_COMPUTER: [usize; 2] = [64, 48];
 
 /// The same for an account of this machine. A proxy may be one, which passes on what comes from
 /// everywhere.
-const OF_ACCOUNT: [usize; 2] = [256, 192];
+const OF_ACCOUNT: [usize; 2] = [256, 224];
 
 /// The most connections beyond these bounds, and of one computer or account. Nothing but `/healthz` is
 /// answered there.
