@@ -41,7 +41,7 @@ fn the_page_of_commands_has_every_command() {
         }
     }
     let (_, remote) = page.split_once("## On another computer").expect("a section");
-    let (remote, _) = remote.split_once("also go to a node").expect("a list");
+    let (remote, _) = remote.split_once("also work for a node").expect("a list");
     let remote: BTreeSet<&str> = remote.split('`').skip(1).step_by(2).collect();
     let takers = shown().filter(|it| takes_an_address(it)).map(clap::Command::get_name);
     assert_eq!(remote, takers.collect());

@@ -362,7 +362,7 @@ async fn health_is_answered_when_there_are_too_many_connections() {
         }
         assert!(kept.len() <= STREAMS, "one account has all streams");
     };
-    assert_eq!((refused.as_str(), kept.len()), ("503", 193));
+    assert_eq!((refused.as_str(), kept.len()), ("503", 225));
     // The panel has connections left until they are used up, too.
     while ask("/").await.1 == "200" {
         kept.push(TcpStream::connect(address).await.unwrap());
