@@ -16,7 +16,7 @@ use elevator_fleet::model::NodeId;
 use tokio::net::TcpListener;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tokio::time::sleep;
-use tracing::{error, info, warn};
+use tracing::{info, warn};
 
 use super::commands::{HangCleared, LatchState, not_here, nothing_to_clear};
 use super::metrics::Counted;
@@ -92,7 +92,7 @@ pub(crate) async fn serve(listener: TcpListener, settings: LatchedSettings) {
     keeper.refresh().await.ok();
     let counted = match Counted::new(None, None) {
         Ok(counted) => counted,
-        Err(reason) => return error!(%reason, "nothing can be served"),
+        Err(reason) => unreachable!("the names of the metrics are valid: {reason}"),
     };
     // No node answers, and none has events.
     let node_loop = NodeLoop::new(mpsc::channel(1).0);

@@ -173,7 +173,7 @@ fn the_nodes_on_the_network_are_listened_to() {
     for (at, value, finding, result, what) in [
         (1, "A", "car", "error", "is also named A"),
         (3, "9", "floors", "warning", "node A has 4 floors, but this one has 9"),
-        (5, "ballot", "election", "warning", "this one by ballot"),
+        (5, "ballot", "election", "warning", "this one uses ballot"),
         (7, "other", "fleet", "warning", "this one is in fleet other"),
     ] {
         let mut words = plain;

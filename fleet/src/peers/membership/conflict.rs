@@ -67,7 +67,8 @@ pub fn misfit(own: &Hello, hello: &Hello) -> Option<(ConflictKind, String)> {
         let what = format!("node {node} has {floors} floors, but this one has {own}");
         Some((ConflictKind::Floors, what))
     } else if *protocol != own.protocol {
-        let what = format!("node {node} uses election {protocol}, but this one {}", own.protocol);
+        let what =
+            format!("node {node} uses election {protocol}, but this one uses {}", own.protocol);
         Some((ConflictKind::Election, what))
     } else {
         None
