@@ -19,7 +19,6 @@ mod datagram;
 mod greeting;
 mod journal;
 mod link;
-mod node;
 mod panel;
 mod server;
 mod split;
@@ -51,7 +50,6 @@ pub const TARGETS: &[Target] = &[
     Target { name: "packet", check: datagram::packet, seeds: datagram::packet_seeds },
     Target { name: "frame", check: wire::frame, seeds: wire::frame_seeds },
     Target { name: "opening", check: wire::opening, seeds: wire::opening_seeds },
-    Target { name: "node", check: node::node, seeds: node::node_seeds },
     Target { name: "panel", check: panel::panel, seeds: panel::panel_seeds },
     Target { name: "controller", check: panel::controller, seeds: panel::controller_seeds },
     Target {

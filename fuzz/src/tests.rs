@@ -99,7 +99,6 @@ targets! {
     packet 2_000
     frame 2_000
     opening 2_000
-    node 100
     panel 2_000
     controller 2_000
     elevator_server 30
