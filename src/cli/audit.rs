@@ -3,6 +3,7 @@
 mod merge;
 
 use std::net::SocketAddr;
+use std::thread;
 
 use clap::Args;
 use elevator_fleet::node::Status;
@@ -96,10 +97,19 @@ impl AuditArgs {
         };
         let peers = first.peers.iter().map(|peer| (&peer.node, peer.address));
         let lost = first.lost.iter().map(|lost| (&lost.node, lost.address));
+        // All at once: a lost node takes its time not to answer.
+        let answers = thread::scope(|scope| {
+            let asked = peers.chain(lost).map(|(node, address)| {
+                let url = NodeUrl::of_peer(address, port, is_encrypted);
+                let ask = move || self.remote.client(url).map(|client| client.audit());
+                (node, scope.spawn(ask))
+            });
+            let asked: Vec<_> = asked.collect();
+            asked.into_iter().map(|(node, answer)| (node, answer.join())).collect::<Vec<_>>()
+        });
         let mut unasked = Vec::new();
-        for (node, address) in peers.chain(lost) {
-            let url = NodeUrl::of_peer(address, port, is_encrypted);
-            match self.remote.client(url)?.audit() {
+        for (node, answer) in answers {
+            match answer.unwrap_or_else(|panic| std::panic::resume_unwind(panic))? {
                 Ok(log) => logs.push(log),
                 Err(error) => unasked.push(format!("not asked: {node}: {error}\n")),
             }
