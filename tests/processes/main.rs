@@ -16,6 +16,7 @@
 mod assign;
 mod ballot;
 mod command_line;
+mod console;
 mod demo;
 mod destination;
 mod disk;
