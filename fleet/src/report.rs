@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::json::{NodeStateForm, availability, call, conflict, hang, panel, seconds};
 use crate::model::{Call, Dot, HangCause, HangEvidence, NodeId, NodeState, Reason, Term};
-use crate::settings::{Request, Setting, Words};
+use crate::settings::{Request, Setting, Why, Words};
 
 /// A transition that the log and the operator see.
 ///
@@ -139,6 +139,9 @@ pub enum Report {
         setting: Setting,
         /// Who commanded it.
         operator: Words,
+        /// Why, if it was said.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reason: Option<Why>,
     },
     /// The disk has failed: no lamp is lit because of it (P5).
     DiskFailed,
@@ -241,11 +244,12 @@ impl fmt::Display for Report {
             }
             Self::Conflict(text) => write!(f, "conflict: {text}"),
             Self::Hung(evidence) => write_hang(f, evidence),
-            Self::Setting { setting: Setting::Request(Request::Session(it)), operator } => {
+            Self::Setting { setting: Setting::Request(Request::Session(it)), operator, .. } => {
                 write!(f, "session {}: {}, by {operator}", it.id, it.in_words())
             }
-            Self::Setting { setting, operator } => {
-                write!(f, "{} is {setting}, by {operator}", setting.subject())
+            Self::Setting { setting, operator, reason } => {
+                write!(f, "{} is {setting}, by {operator}", setting.subject())?;
+                reason.iter().try_for_each(|reason| write!(f, ": {reason}"))
             }
             Self::DiskFailed => f.write_str("the disk has failed"),
         }

@@ -140,6 +140,7 @@ pub(crate) fn register() -> Register {
         version: Version { counter: 3, incarnation: Nonce(7) },
         setting: Setting::Mode(node("B"), Mode::Independent),
         operator: Words::new("kovac").expect("a name"),
+        reason: None,
     }
 }
 

@@ -65,7 +65,7 @@ pub(crate) enum AuditEvent {
     /// Somebody gave a command that holds until it is given otherwise, at any node.
     Setting {
         operator: String,
-        /// Why, if it was entered at this node.
+        /// Why; at other nodes than that where it was entered, as much of it as fits.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
         /// The account that gave the command, if it was entered at this node.

@@ -65,6 +65,7 @@ fn register(setting: Setting, counter: u64) -> Register {
         setting,
         version: Version { counter, incarnation: dot(0).incarnation },
         operator: Words::new("kovac").expect("a name"),
+        reason: None,
     }
 }
 

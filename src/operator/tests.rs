@@ -579,6 +579,7 @@ fn an_event_reads_back_as_it_was_written() {
         Report::Setting {
             setting: Setting::Mode(NodeId::new("B").unwrap(), Mode::Independent),
             operator: Words::new("kovac").unwrap(),
+            reason: None,
         },
         Report::DiskFailed,
     ] {

@@ -35,9 +35,10 @@ impl Running {
                 Reply::Network(self.faults)
             }
             Query::Command(command, author) => {
-                let operator = author.operator.clone();
+                let Author { operator, reason, .. } = author.clone();
                 self.commands.author = Some(author);
-                Reply::Command(self.node.handle_command(command, &operator, now))
+                let done = self.node.handle_command(command, &operator, reason.as_deref(), now);
+                Reply::Command(done)
             }
             Query::Place(request) => Reply::Requested(self.node.handle_request(&request, now)),
             Query::Earlier(request) => Reply::Earlier(self.node.earlier(&request)),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
 use elevator_fleet::model::Timestamp;
-use elevator_fleet::settings::{Setting, Words};
+use elevator_fleet::settings::{Setting, Why, Words};
 use tracing::warn;
 
 use super::Running;
@@ -64,7 +64,7 @@ impl Hours {
 impl Running {
     /// Records what somebody has commanded, here or elsewhere. What a node has set by itself is no
     /// command.
-    pub(super) fn record_command(&mut self, setting: &Setting, by: &Words) {
+    pub(super) fn record_command(&mut self, setting: &Setting, by: &Words, reason: Option<&Why>) {
         let Some((operator, entered_at)) = by.command() else {
             return;
         };
@@ -74,7 +74,7 @@ impl Running {
             Some(Author { operator, reason, account }) => {
                 (operator.clone(), reason.clone(), Some(account.clone()))
             }
-            None => (operator.to_owned(), None, None),
+            None => (operator.to_owned(), reason.map(ToString::to_string), None),
         };
         let mut counted = account.as_ref().map_or_else(|| by.to_string(), Account::name);
         // A recall is audited however much its account commands.

@@ -593,13 +593,13 @@ impl Running {
     }
 
     fn report(&mut self, report: &Report) {
-        if let Report::Setting { setting, operator } = report {
+        if let Report::Setting { setting, operator, reason } = report {
             if matches!(setting, Setting::Token(..)) {
                 let tokens = Tokens::of(self.node.settings());
                 self.end_sessions_of_revoked(&tokens, self.turned);
                 self.tokens.send_replace(Arc::new(tokens));
             }
-            self.record_command(setting, operator);
+            self.record_command(setting, operator, reason.as_ref());
         }
         self.log.log(report);
         self.presses.note(report, |press| self.node.orders().get(press).is_some());

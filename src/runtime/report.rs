@@ -81,8 +81,9 @@ impl ReportLog {
                 let evidence = display(Evidence::from(evidence));
                 warn!(%car, evidence, "a car hung: its node has stopped");
             }
-            Report::Setting { setting, operator } => {
-                info!(key = %setting.subject(), value = %setting, %operator, "setting");
+            Report::Setting { setting, operator, reason } => {
+                let reason = reason.as_ref().map(tracing::field::display);
+                info!(key = %setting.subject(), value = %setting, %operator, reason, "setting");
             }
             Report::DiskFailed => error!("the node runs without its disk"),
         }
@@ -200,6 +201,7 @@ mod tests {
         let told = |hang| Report::Setting {
             setting: Setting::Hang(NodeId::new("B").expect("a name"), hang),
             operator: words("B"),
+            reason: None,
         };
         assert_eq!(
             logged("A", &[told(Some(evidence))]),

@@ -150,7 +150,7 @@ fn cases() -> Vec<Case> {
 /// The event of a setting, as programs get it.
 fn event(setting: Setting) -> Value {
     let operator = Words::new("kovac").expect("a name");
-    serde_json::to_value(Report::Setting { setting, operator }).expect("JSON")
+    serde_json::to_value(Report::Setting { setting, operator, reason: None }).expect("JSON")
 }
 
 /// The value of a script that has the page's own words.

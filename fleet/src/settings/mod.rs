@@ -32,7 +32,7 @@ pub use self::session::{Asked, MOST_SESSIONS, Session, SessionEnd, SessionState}
 pub use self::setting::{
     EmergencyPower, Key, PriorityCall, Scope, Setting, Token, TokenHash, Turn,
 };
-pub use self::text::{Name, TextError, Words, is_hidden};
+pub use self::text::{By, Name, TextError, Why, Words, is_hidden};
 
 /// The most settings of a fleet, requests apart: with the modes of the largest fleet, room for as
 /// many others. If there are more, those with the greatest [`Key`]s are dropped, so that all nodes keep
@@ -52,6 +52,8 @@ pub struct Register {
     pub version: Version,
     /// Who set it, for people.
     pub operator: Words,
+    /// Why, for people.
+    pub reason: Option<Why>,
 }
 
 /// The version of a setting. The greater one is the later one.
@@ -110,7 +112,7 @@ impl Settings {
     pub fn set(
         &mut self,
         setting: Setting,
-        operator: Words,
+        by: impl Into<By>,
         incarnation: Nonce,
     ) -> Result<Register, SettingError> {
         let key = setting.key();
@@ -123,7 +125,8 @@ impl Settings {
             return Err(SettingError::Full);
         }
         let version = Version { counter: self.highest().unwrap_or(0) + 1, incarnation };
-        let register = Register { setting, version, operator };
+        let By { operator, reason } = by.into();
+        let register = Register { setting, version, operator, reason };
         if !register.is_possible() {
             return Err(SettingError::Spent);
         }
@@ -391,8 +394,9 @@ impl Register {
     }
 
     /// The greater one wins. A faulty node may have used one version twice.
-    fn rank(&self) -> ((u64, u64, bool), Version, &Setting, &Words) {
-        (self.setting.progress(), self.version, &self.setting, &self.operator)
+    fn rank(&self) -> impl Ord {
+        let by = (&self.operator, &self.reason);
+        (self.setting.progress(), self.version, &self.setting, by)
     }
 
     /// What it adds to the digest, and what acknowledges it.

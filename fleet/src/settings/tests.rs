@@ -10,6 +10,7 @@ fn register(setting: Setting, counter: u64, incarnation: u64) -> Register {
         setting,
         version: Version { counter, incarnation: Nonce(incarnation) },
         operator: Words::new("kovac").expect("a name"),
+        reason: None,
     }
 }
 
@@ -237,6 +238,7 @@ fn texts_are_checked_when_they_are_read() {
     let long = "é".repeat(40);
     assert_eq!(Words::of(&long).map(|words| words.as_str().len()), Some(Words::MOST));
     assert_eq!(Words::of("\n"), None);
+    assert_eq!(Why::of(&long.repeat(2)).map(|why| why.as_str().len()), Some(Why::MOST));
     let a = NodeId::new("A").expect("a name");
     for (operator, expected) in
         [("J. Kovac", "J. Kovac"), ("A", "A"), ("x at B", "x at B"), ("\n", "unnamed")]

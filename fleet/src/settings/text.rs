@@ -111,6 +111,32 @@ text! {
     Words, 64
 }
 
+text! {
+    /// Why a command was given.
+    Why, 120
+}
+
+impl Why {
+    /// As much of a text as fits, without [hidden](is_hidden) characters; `None` if nothing is left.
+    #[must_use]
+    pub fn of(text: &str) -> Option<Self> {
+        Self::new(&visible(text, Self::MOST)).ok()
+    }
+}
+
+/// Who sets something, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct By {
+    pub operator: Words,
+    pub reason: Option<Why>,
+}
+
+impl From<Words> for By {
+    fn from(operator: Words) -> Self {
+        Self { operator, reason: None }
+    }
+}
+
 impl Words {
     const AT: &str = " at ";
     const UNNAMED: &str = "unnamed";

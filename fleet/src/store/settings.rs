@@ -2,7 +2,7 @@
 
 use super::{Effect, Item, Store};
 use crate::model::{NodeId, Timestamp};
-use crate::settings::{Key, Register, Request, Setting, SettingError, Settings, Words};
+use crate::settings::{By, Key, Register, Request, Setting, SettingError, Settings, Words};
 
 impl Store {
     /// Everything that is set.
@@ -14,7 +14,7 @@ impl Store {
     ///
     /// # Errors
     /// [`SettingError`]: nothing has changed.
-    pub(crate) fn set(&mut self, setting: Setting, by: Words) -> Result<(), SettingError> {
+    pub(crate) fn set(&mut self, setting: Setting, by: impl Into<By>) -> Result<(), SettingError> {
         let register = self.settings.set(setting, by, self.own.nonce)?;
         self.settings_have_changed(vec![register], None);
         Ok(())

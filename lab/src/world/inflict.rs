@@ -211,7 +211,7 @@ impl World {
     /// nothing: it has not heard of the car or of the recall, or no car is in service.
     fn command(&mut self, at: usize, command: Command) {
         self.ask(at, |node, now| {
-            let refused = node.handle_command(command, OPERATOR, now).err();
+            let refused = node.handle_command(command, OPERATOR, None, now).err();
             if let Some(CommandRefused::Setting(SettingError::Full | SettingError::Spent)) = refused
             {
                 unreachable!("a fleet of the lab has room for what is commanded");

@@ -351,6 +351,7 @@ fn reports() -> Vec<Report> {
     reports.push(Report::Setting {
         setting: Setting::Mode(NodeId::new("B").unwrap(), Mode::OutOfService),
         operator: Words::new("kovac").unwrap(),
+        reason: elevator_fleet::settings::Why::of("new carpet"),
     });
     reports.push(Report::DiskFailed);
     reports

@@ -10,14 +10,14 @@ use crate::services::access::{Access, ReleaseRefused};
 use crate::services::command::{Command, CommandRefused};
 use crate::services::sessions::{self, SessionRefused, SessionRequest};
 use crate::settings::{
-    Request, RequestId, Session, SessionEnd, SessionState, Setting, SettingError, Words,
+    By, Request, RequestId, Session, SessionEnd, SessionState, Setting, SettingError, Why, Words,
 };
 
 impl Node {
     /// An operator commands something. Returns the command as it is carried out: of a priority call for
     /// any car, with the car that goes.
     ///
-    /// `operator` is cut to what [`Words::entered`] has room for.
+    /// `operator` and `reason` are cut to what [`Words::entered`] and [`Why`] have room for.
     ///
     /// # Errors
     /// [`CommandRefused`].
@@ -25,10 +25,12 @@ impl Node {
         &mut self,
         command: Command,
         operator: &str,
+        reason: Option<&str>,
         now: Timestamp,
     ) -> Result<Command, CommandRefused> {
         let (command, settings) = command.settings(&self.bank(now))?;
-        let by = Words::entered(operator, &self.hello.node);
+        let operator = Words::entered(operator, &self.hello.node);
+        let by = By { operator, reason: reason.and_then(Why::of) };
         let outcome = settings.into_iter().try_for_each(|it| self.set(it, by.clone(), now));
         self.settle(now);
         outcome.map(|()| command).map_err(CommandRefused::from)

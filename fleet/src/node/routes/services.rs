@@ -4,7 +4,7 @@ use crate::car::Power;
 use crate::model::Timestamp;
 use crate::node::{Node, Report};
 use crate::services::{Bank, Services, errand};
-use crate::settings::{Key, Register, Setting, SettingError, Words};
+use crate::settings::{By, Key, Register, Setting, SettingError, Words};
 
 impl Node {
     /// The bank as it is now, for the rules of the services.
@@ -28,7 +28,7 @@ impl Node {
     pub(in crate::node) fn set(
         &mut self,
         setting: Setting,
-        by: Words,
+        by: impl Into<By>,
         now: Timestamp,
     ) -> Result<(), SettingError> {
         self.store.set(setting, by)?;
@@ -72,8 +72,8 @@ impl Node {
         self.cabin.change_car(|car| car.set_command(mode, now));
         self.cabin.invalidate_stops();
         self.dispatching.invalidate();
-        for Register { setting, version: _, operator } in changed {
-            self.report(Report::Setting { setting, operator });
+        for Register { setting, version: _, operator, reason } in changed {
+            self.report(Report::Setting { setting, operator, reason });
         }
     }
 }

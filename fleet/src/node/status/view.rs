@@ -202,7 +202,7 @@ impl Node {
     fn setting_status(&self) -> Vec<SettingStatus> {
         let settings = self.settings().in_force().cloned();
         settings
-            .map(|Register { setting, version: _, operator }| SettingStatus { setting, operator })
+            .map(|Register { setting, operator, .. }| SettingStatus { setting, operator })
             .collect()
     }
 

@@ -12,7 +12,7 @@ fn ride(to: u8) -> Call {
 /// A node whose car stands at floor 0, with floor 3 locked.
 fn locked() -> (Node, Timestamp) {
     let (mut node, now) = cabin(1);
-    node.handle_command(Command::FloorLock { floor: floor(3), locked: true }, "kovac", now)
+    node.handle_command(Command::FloorLock { floor: floor(3), locked: true }, "kovac", None, now)
         .expect("room");
     leave_cars_idle(&mut node, now);
     (node, now)
@@ -52,14 +52,14 @@ fn a_call_to_a_locked_floor_is_taken_only_with_a_right_of_access() {
     assert_eq!(node.handle_order_with(&ride(3), Access::Granted, now), Ok(Taken::Placed));
     assert_eq!(calls(&node), [ride(2), ride(3)]);
 
-    node.handle_command(Command::FloorLock { floor: floor(3), locked: false }, "kovac", now)
+    node.handle_command(Command::FloorLock { floor: floor(3), locked: false }, "kovac", None, now)
         .expect("room");
     let (mut other, now) = cabin(1);
     other
-        .handle_command(Command::FloorLock { floor: floor(3), locked: true }, "kovac", now)
+        .handle_command(Command::FloorLock { floor: floor(3), locked: true }, "kovac", None, now)
         .expect("room");
     other
-        .handle_command(Command::FloorLock { floor: floor(3), locked: false }, "kovac", now)
+        .handle_command(Command::FloorLock { floor: floor(3), locked: false }, "kovac", None, now)
         .expect("room");
     press(&mut other, Button::Car(floor(3)), now);
     assert_eq!(calls(&other), [ride(3)]);
@@ -130,7 +130,8 @@ fn modes_decide_whether_a_lock_holds_in_the_car() {
     }
     for (mode, is_taken) in [(Mode::Attendant, false), (Mode::Independent, true)] {
         let (mut node, now) = locked();
-        node.handle_command(Command::Mode { car: name(1), mode }, "kovac", now).expect("room");
+        node.handle_command(Command::Mode { car: name(1), mode }, "kovac", None, now)
+            .expect("room");
         press(&mut node, Button::Car(floor(3)), now);
         assert_eq!(calls(&node).len(), usize::from(is_taken), "{mode}");
     }
@@ -140,8 +141,13 @@ fn modes_decide_whether_a_lock_holds_in_the_car() {
 #[test]
 fn fire_service_passes_every_lock() {
     let (mut node, mut now) = locked();
-    node.handle_command(Command::Mode { car: name(1), mode: Mode::FireService }, "fire panel", now)
-        .expect("room");
+    node.handle_command(
+        Command::Mode { car: name(1), mode: Mode::FireService },
+        "fire panel",
+        None,
+        now,
+    )
+    .expect("room");
     press(&mut node, Button::Car(floor(3)), now);
     for _ in 0..1200 {
         now = now + PERIOD;

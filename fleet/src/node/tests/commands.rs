@@ -44,7 +44,8 @@ fn no_node_takes_a_call_for_a_car_that_serves_none() {
     let car = two.hello().node.clone();
     let call = to_the_top(&car);
     for mode in Mode::ALL {
-        one.handle_command(Command::Mode { car: car.clone(), mode }, "kovac", now).expect("room");
+        one.handle_command(Command::Mode { car: car.clone(), mode }, "kovac", None, now)
+            .expect("room");
         talk(&mut one, &mut two, now, now + PERIOD * 8);
         now = now + PERIOD * 8;
         let refused = Err(OrderRefused::NotInService { call: call.clone(), mode });
@@ -79,7 +80,7 @@ fn a_key_at_recall_all_recalls_every_car_until_an_operator_ends_it() {
     assert!(one.settings().is_fire_recalled(), "the key does not end it");
     turn(&mut two, KeySwitch::RecallAll, at);
     let at = wait(&mut one, &mut two, at);
-    one.handle_command(Command::FireRecall { on: false }, "kovac", at).expect("room");
+    one.handle_command(Command::FireRecall { on: false }, "kovac", None, at).expect("room");
     let at = wait(&mut one, &mut two, at);
     two.handle_timeout(at);
     for node in [&one, &two] {
@@ -99,7 +100,7 @@ fn turns(node: &mut Node, now: &mut Timestamp, key: KeySwitch, time: Duration) -
         node.handle_panel(PanelEvent::Inputs(PanelInputs { key, ..at_rest() }), *now);
         node.handle_timeout(*now);
         for action in drain(node) {
-            if let Action::Report(Report::Setting { setting, operator }) = action {
+            if let Action::Report(Report::Setting { setting, operator, .. }) = action {
                 assert_eq!(operator.command(), Some(("key switch", name(1))));
                 turns.push(format!("{} {setting}", setting.key()));
             }
@@ -173,15 +174,15 @@ fn settings_that_count_too_far_ahead_close_the_link() {
 fn each_command_of_emergency_power_counts_the_cars_anew() {
     let (mut one, _, now) = two_cars();
     let cars = |node: &Node| node.settings().emergency_power().map(|it| it.cars);
-    one.handle_command(Command::EmergencyPower { on: true, car: None }, "kovac", now)
+    one.handle_command(Command::EmergencyPower { on: true, car: None }, "kovac", None, now)
         .expect("room");
     assert_eq!(cars(&one), Some(2));
     one.direct(Setting::Cars(8), now);
     assert_eq!(cars(&one), Some(8));
-    one.handle_command(Command::EmergencyPower { on: false, car: None }, "kovac", now)
+    one.handle_command(Command::EmergencyPower { on: false, car: None }, "kovac", None, now)
         .expect("room");
     assert_eq!(cars(&one), None);
-    one.handle_command(Command::EmergencyPower { on: true, car: None }, "kovac", now)
+    one.handle_command(Command::EmergencyPower { on: true, car: None }, "kovac", None, now)
         .expect("room");
     assert_eq!(cars(&one), Some(2));
 }

@@ -57,7 +57,7 @@ fn a_disk_that_works_again_after_a_recall_keeps_its_calls() {
     let (mut node, now) = cabin(1);
     node.handle_disk_failed(now);
     for on in [true, false] {
-        node.handle_command(Command::FireRecall { on }, "kovac", now).expect("room");
+        node.handle_command(Command::FireRecall { on }, "kovac", None, now).expect("room");
     }
     let waits = RecordState::open(Duration::from_secs(3));
     let record = forged::press(9, 4, Call::Hall(up(2)), waits);

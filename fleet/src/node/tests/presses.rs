@@ -25,13 +25,13 @@ fn up(index: u8) -> Button {
 #[test]
 fn a_press_without_an_order_says_why() {
     let (mut node, now) = cabin(1);
-    node.handle_command(Command::FloorLock { floor: floor(3), locked: true }, "kovac", now)
+    node.handle_command(Command::FloorLock { floor: floor(3), locked: true }, "kovac", None, now)
         .expect("room");
     let into = Trip::new(floor(1), floor(3)).expect("a trip");
     let locked = press(&mut node, Button::Car(floor(3)), now);
     let trip = tell(&mut node, PanelEvent::Requested(into), now);
     let no_button = press(&mut node, up(3), now);
-    node.handle_command(Command::FireRecall { on: true }, "fire panel", now).expect("room");
+    node.handle_command(Command::FireRecall { on: true }, "fire panel", None, now).expect("room");
     let recalled = press(&mut node, up(1), now);
     let why = |outcome: Outcome| outcome.expect_err("it is refused").to_string();
     assert_eq!(

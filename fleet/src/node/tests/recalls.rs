@@ -89,7 +89,7 @@ proptest! {
                 0..6 => drop(node.handle_order(&forged::call(any % 3), NOW)),
                 6 | 7 => {
                     let next = node.settings().next_recall(node.hello().nonce);
-                    node.handle_command(Command::FireRecall { on: true }, "kovac", NOW).expect("room");
+                    node.handle_command(Command::FireRecall { on: true }, "kovac", None, NOW).expect("room");
                     prop_assert!(node.settings().is_fire_recalled() && started.insert(next));
                 }
                 8 | 9 => {
@@ -97,7 +97,7 @@ proptest! {
                     ended.extend(recalls.map(|(origin, it)| (origin, it.number)));
                     let in_force = node.settings().is_fire_recalled();
                     let end = Command::FireRecall { on: false };
-                    let result = node.handle_command(end.clone(), "kovac", NOW);
+                    let result = node.handle_command(end.clone(), "kovac", None, NOW);
                     let refused = CommandRefused::Setting(SettingError::NoRecall);
                     let expected = if in_force { Ok(end) } else { Err(refused) };
                     prop_assert_eq!(result, expected);
@@ -159,14 +159,14 @@ fn a_fire_recall_ends_every_call_and_takes_none() {
     one.handle_order(&call, NOW).expect("placed");
     let before = one.orders().records(NOW).next().expect("a record");
     drain(&mut one);
-    one.handle_command(Command::FireRecall { on: true }, "fire panel", NOW).expect("room");
+    one.handle_command(Command::FireRecall { on: true }, "fire panel", None, NOW).expect("room");
     let dropped = reports(drain(&mut one)).filter(|it| matches!(it, Report::Dropped { .. }));
     assert_eq!(dropped.collect::<Vec<_>>(), [Report::Dropped { call: call.clone() }]);
     assert_eq!((one.orders().calls().count(), one.orders().registers()), (0, 0));
     let refused = one.handle_order(&call, NOW);
     assert_eq!(refused, Err(OrderRefused::FireRecall { call: call.clone() }));
 
-    one.handle_command(Command::FireRecall { on: false }, "kovac", NOW).expect("room");
+    one.handle_command(Command::FireRecall { on: false }, "kovac", None, NOW).expect("room");
     one.store.merge_record(&before, None, NOW);
     assert_eq!(one.orders().calls().count(), 0);
     assert!(one.handle_order(&call, NOW).is_ok());
@@ -177,7 +177,7 @@ fn a_recall_is_reported_before_the_calls_that_it_ends() {
     let mut one = node(1, 1);
     one.handle_order(&forged::call(2), NOW).expect("placed");
     drain(&mut one);
-    one.handle_command(Command::FireRecall { on: true }, "kovac", NOW).expect("room");
+    one.handle_command(Command::FireRecall { on: true }, "kovac", None, NOW).expect("room");
     let told: Vec<Report> = reports(drain(&mut one)).collect();
     assert!(matches!(told[..], [Report::Setting { .. }, Report::Dropped { .. }, ..]), "{told:?}");
 }
@@ -216,6 +216,6 @@ fn an_absorbed_press_ends_with_the_recall_as_well() {
     let mut again = forged::restarted(1, 2, restored);
     again.handle_order(&asked.call, now).expect("placed");
     assert_eq!(receipts::fate(&again, 1), Fate::Open);
-    again.handle_command(Command::FireRecall { on: true }, "kovac", now).expect("room");
+    again.handle_command(Command::FireRecall { on: true }, "kovac", None, now).expect("room");
     assert_eq!(receipts::fate(&again, 1), Fate::Dropped);
 }

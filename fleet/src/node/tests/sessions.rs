@@ -101,15 +101,25 @@ fn a_command_that_half_fails_takes_its_effect() {
     let token = |number: u64| {
         let name = Name::new(&format!("{number:04}")).expect("a name");
         let version = Version { counter: number + 1, incarnation: Nonce(5) };
-        Register { setting: Setting::Token(name, None), version, operator: Words::unnamed() }
+        Register {
+            setting: Setting::Token(name, None),
+            version,
+            operator: Words::unnamed(),
+            reason: None,
+        }
     };
     node.hear_settings(&name(2), (0..512).map(token).collect(), now);
     node.handle_session(&request(1, 0), now).expect("room");
     assert!(node.settings().session_of(&name(1)).is_some());
     drain(&mut node);
     assert!(
-        node.handle_command(Command::Priority { car: Some(name(1)), floor: None }, "kovac", now)
-            .is_err()
+        node.handle_command(
+            Command::Priority { car: Some(name(1)), floor: None },
+            "kovac",
+            None,
+            now
+        )
+        .is_err()
     );
     assert_eq!(node.settings().session_of(&name(1)), None);
     assert!(!persists(&drain(&mut node)).is_empty());
@@ -199,10 +209,11 @@ fn a_recall_and_emergency_power_end_every_session() {
     type Emergency = fn(&mut Node, bool, Timestamp);
 
     let recall: Emergency = |node, on, now| {
-        node.handle_command(Command::FireRecall { on }, "fire panel", now).expect("room");
+        node.handle_command(Command::FireRecall { on }, "fire panel", None, now).expect("room");
     };
     let power: Emergency = |node, on, now| {
-        node.handle_command(Command::EmergencyPower { on, car: None }, "kovac", now).expect("room");
+        node.handle_command(Command::EmergencyPower { on, car: None }, "kovac", None, now)
+            .expect("room");
     };
     for (emergency, refused) in
         [(recall, SessionRefused::Recalled), (power, SessionRefused::EmergencyPower)]
@@ -231,12 +242,22 @@ fn an_operator_ends_a_session_by_itself_with_its_car_or_with_the_right_to_it() {
         node.handle_session_end(id(1), Some(SessionEnd::Operator), "kovac", now).expect("open");
     };
     let free = |node: &mut Node, now| {
-        node.handle_command(Command::Priority { car: Some(name(1)), floor: None }, "kovac", now)
-            .expect("room");
+        node.handle_command(
+            Command::Priority { car: Some(name(1)), floor: None },
+            "kovac",
+            None,
+            now,
+        )
+        .expect("room");
     };
     let out_of_service = |node: &mut Node, now| {
-        node.handle_command(Command::Mode { car: name(1), mode: Mode::OutOfService }, "kovac", now)
-            .expect("room");
+        node.handle_command(
+            Command::Mode { car: name(1), mode: Mode::OutOfService },
+            "kovac",
+            None,
+            now,
+        )
+        .expect("room");
     };
     let revoke = |node: &mut Node, now| node.handle_owner_revoked(7, now);
     let ways: [(End, _); 4] = [
@@ -267,7 +288,7 @@ fn sessions_that_make_no_sense_are_refused() {
         let request = SessionRequest { asked, ..request(1, 0) };
         assert_eq!(node.handle_session(&request, now), Err(SessionRefused::Time));
     }
-    node.handle_command(Command::FloorLock { floor: floor(2), locked: true }, "kovac", now)
+    node.handle_command(Command::FloorLock { floor: floor(2), locked: true }, "kovac", None, now)
         .expect("room");
     let locked = SessionRefused::FloorLocked(floor(2));
     assert_eq!(node.handle_session(&request(1, 2), now), Err(locked.clone()));

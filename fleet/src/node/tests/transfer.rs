@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::*;
 use crate::model::{Dot, Mode};
 use crate::settings::{
-    Asked, Register, Request, RequestId, Session, SessionState, Setting, Version, Words,
+    Asked, Register, Request, RequestId, Session, SessionState, Setting, Version, Why, Words,
 };
 use crate::store::{Holding, Purpose, Record, RecordState};
 use crate::wire::codec::{self, MAX_FRAME};
@@ -51,6 +51,7 @@ fn modes(cars: u64) -> Vec<Register> {
         ),
         version: Version { counter, incarnation: Nonce(1) },
         operator: Words::new("somebody at a node with a long name").expect("words"),
+        reason: Why::of(&"why ".repeat(30)),
     };
     (1..=cars).map(mode).collect()
 }
@@ -130,8 +131,13 @@ fn a_large_store_goes_over_a_link_in_parts_that_fit() {
 #[test]
 fn beacons_carry_a_setting_until_it_is_acknowledged() {
     let (mut one, mut two, mut now) = acquainted(node(1, 1), node(2, 1));
-    one.handle_command(Command::Mode { car: name(2), mode: Mode::OutOfService }, "kovac", now)
-        .expect("room");
+    one.handle_command(
+        Command::Mode { car: name(2), mode: Mode::OutOfService },
+        "kovac",
+        None,
+        now,
+    )
+    .expect("room");
     let told = |node: &mut Node, now: Timestamp| -> Vec<Beacon> {
         node.handle_timeout(now);
         broadcasts(&drain(node)).cloned().collect()
@@ -165,6 +171,7 @@ fn too_many_open_sessions_are_the_same_everywhere() {
             setting: Setting::Request(Request::Session(session)),
             version: Version { counter: request + 1, incarnation: Nonce(owner.into()) },
             operator: Words::unnamed(),
+            reason: None,
         }
     };
     let (mut one, mut two, now) = acquainted(node(1, 1), node(2, 1));

@@ -13,7 +13,7 @@ use crate::model::{
     Availability, Call, CarPhase, CarView, Dot, FleetName, FloorSet, HallCall, Mac, Mode,
     NodeState, Protocol, Role, Term, Timestamp,
 };
-use crate::settings::{Key, Register, Setting, Settings, Version, Words};
+use crate::settings::{Key, Register, Setting, Settings, Version, Why, Words};
 use crate::store::{OrderStore, Record, RecordState, Service};
 use crate::wire::keyring::{Credential, SECRET};
 use crate::wire::listing::documented;
@@ -118,6 +118,7 @@ fn register() -> Register {
         version: Version { counter: 3, incarnation: Nonce(500) },
         setting: Setting::Mode(node("B"), Mode::Independent),
         operator: Words::new("kovac").expect("a name"),
+        reason: Why::of("new carpet"),
     }
 }
 
