@@ -180,8 +180,8 @@ pub(crate) enum RecallArg {
 }
 
 impl Who {
-    /// Gives a command; returns it as it is carried out.
-    pub(super) fn give(&self, command: &Command) -> Result<Command, CommandError> {
+    /// Gives a command; returns its car.
+    pub(super) fn give(&self, command: &Command) -> Result<Option<String>, CommandError> {
         let node = self.remote.connect(&self.node)?;
         Ok(node.command(command, &self.operator, self.reason.as_deref())?)
     }
@@ -202,11 +202,9 @@ impl PriorityArgs {
             Destination::End => None,
         };
         let command = Command::Priority { car: self.car.clone(), floor };
-        let text = match self.who.give(&command)? {
-            Command::Priority { car: Some(car), floor: Some(floor) } => {
-                format!("car {car} goes to floor {floor} with priority\n")
-            }
-            _ => "the priority call or session has ended\n".to_owned(),
+        let text = match (floor, self.who.give(&command)?) {
+            (Some(floor), Some(car)) => format!("car {car} goes to floor {floor} with priority\n"),
+            (_, _) => "the priority call or session has ended\n".to_owned(),
         };
         Ok(output::print(&text)?)
     }

@@ -253,7 +253,7 @@ impl Client {
         })
     }
 
-    /// Gives a command; returns it as it is carried out. To give it again does no harm.
+    /// Gives a command; returns its car, which the node may have chosen.
     ///
     /// # Errors
     /// [`ClientError`].
@@ -262,9 +262,11 @@ impl Client {
         command: &Command,
         operator: &str,
         reason: Option<&str>,
-    ) -> Result<Command, ClientError> {
+    ) -> Result<Option<String>, ClientError> {
         let body = json!({ "command": command, "operator": operator, "reason": reason });
-        self.send(&Method::POST, "/api/v1/commands", &body)
+        // A later version may say more.
+        let done: Value = self.send(&Method::POST, "/api/v1/commands", &body)?;
+        Ok(done["car"].as_str().map(str::to_owned))
     }
 
     /// Releases a locked floor in the car of the node, for so many seconds.

@@ -125,15 +125,11 @@ pub(super) async fn token(app: &App, headers: &HeaderMap) -> Result<Token, Probl
 }
 
 async fn find(app: &App, text: &str) -> Result<Token, Problem> {
-    let find = || app.tokens.borrow().find(text, SystemTime::now()).cloned();
-    let mut found = find();
-    if found.is_none()
-        && let Some(latched) = &app.latched
-    {
-        // It may just have been made on this computer.
+    if let Some(latched) = &app.latched {
+        // It may just have been made or revoked on this computer.
         latched.refresh().await?;
-        found = find();
     }
+    let found = app.tokens.borrow().find(text, SystemTime::now()).cloned();
     found.ok_or_else(|| {
         Problem::new(
             StatusCode::UNAUTHORIZED,

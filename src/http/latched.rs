@@ -15,7 +15,8 @@ use elevator_fleet::dispatch::Kinematics;
 use elevator_fleet::model::NodeId;
 use tokio::net::TcpListener;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
-use tokio::time::sleep;
+use tokio::task::JoinSet;
+use tokio::time::{interval, sleep};
 use tracing::{info, warn};
 
 use super::commands::{HangCleared, LatchState, not_here, nothing_to_clear};
@@ -87,9 +88,18 @@ pub(crate) async fn serve(listener: TcpListener, settings: LatchedSettings) {
     let (frames, followed) = watch::channel(Frame::default());
     let (wishes, received) = mpsc::channel(QUEUE);
     let stored = StoredTokens::new(data_dir.clone(), node.clone());
-    let mut keeper =
-        Keeper { data_dir, node, tokens: stored, wishes: received, state, frames, counting };
+    let mut keeper = Keeper {
+        data_dir,
+        node,
+        tokens: stored,
+        wishes: received,
+        clearing: JoinSet::new(),
+        state,
+        frames,
+        counting,
+    };
     keeper.refresh().await.ok();
+    keeper.show();
     let counted = match Counted::new(None, None) {
         Ok(counted) => counted,
         Err(reason) => unreachable!("the names of the metrics are valid: {reason}"),
@@ -180,6 +190,8 @@ struct Keeper {
     node: NodeId,
     tokens: StoredTokens,
     wishes: mpsc::Receiver<Wish>,
+    /// At most one, which says whether the latch is cleared.
+    clearing: JoinSet<bool>,
     state: watch::Sender<Arc<LatchState>>,
     frames: watch::Sender<Frame>,
     /// The tokens that count.
@@ -189,11 +201,20 @@ struct Keeper {
 impl Keeper {
     /// Serves until the latch is cleared.
     async fn run(mut self) {
+        let mut refresh = interval(REFRESH);
         loop {
             let wish = tokio::select! {
                 wish = self.wishes.recv() => wish,
-                () = sleep(REFRESH) => {
+                Some(is_cleared) = self.clearing.join_next() => {
+                    if is_cleared.unwrap_or(false) {
+                        sleep(GRACE).await;
+                        return;
+                    }
+                    continue;
+                }
+                _ = refresh.tick() => {
                     self.refresh().await.ok();
+                    self.show();
                     continue;
                 }
             };
@@ -201,20 +222,27 @@ impl Keeper {
             match wish {
                 None => return,
                 Some(Wish::Refresh { answer }) => drop(answer.send(self.refresh().await)),
+                Some(Wish::Clear { answer, .. }) if !self.clearing.is_empty() => {
+                    drop(answer.send(Err(Problem::busy("the latch is already being cleared"))));
+                }
                 Some(Wish::Clear { operator, reason, account, answer }) => {
-                    let cleared = self.clear(operator, reason, account).await;
-                    let is_done = cleared.is_ok();
-                    drop(answer.send(cleared));
-                    if is_done {
-                        sleep(GRACE).await;
-                        return;
-                    }
+                    let (data_dir, node) = (self.data_dir.clone(), self.node.clone());
+                    self.clearing.spawn(async move {
+                        let cleared = clear(data_dir, node, operator, reason, account).await;
+                        let is_cleared = cleared.is_ok();
+                        drop(answer.send(cleared));
+                        is_cleared
+                    });
                 }
             }
         }
     }
 
-    /// Shows the latch, and whether a token can clear it.
+    fn show(&self) {
+        self.frames.send_replace(Frame::new("latched", None, &**self.state.borrow()));
+    }
+
+    /// Finds which tokens count, and whether one of them can clear the latch.
     ///
     /// # Errors
     /// The tokens can't be read.
@@ -231,35 +259,30 @@ impl Keeper {
             is_news
         });
         self.state.send_modify(|state| Arc::make_mut(state).tokens_usable = usable);
-        self.frames.send_replace(Frame::new("latched", None, &**self.state.borrow()));
         if is_readable { Ok(()) } else { Err(unusable()) }
     }
+}
 
-    async fn clear(
-        &self,
-        operator: String,
-        reason: String,
-        account: Account,
-    ) -> Result<HangCleared, Problem> {
-        let (data_dir, node) = (self.data_dir.clone(), self.node.clone());
-        let by = operator.clone();
-        let cleared = tokio::task::spawn_blocking(move || {
-            let by = Clearance { operator: &operator, reason: &reason, account: &account };
-            clearance::clear(&data_dir, Some(node), by)
-        });
-        match cleared.await {
-            Ok(Ok(Some(Cleared { latch, record }))) => {
-                info!(operator = by, %latch, record, "cleared");
-                Ok(HangCleared {
-                    car: self.node.clone(),
-                    cleared: latch.to_string(),
-                    audit_records: record,
-                })
-            }
-            Ok(Ok(None)) => Err(nothing_to_clear("the latch was already cleared: start the node")),
-            Ok(Err(error)) => Err(refused(&error)),
-            Err(_panicked) => Err(Problem::no_answer()),
+async fn clear(
+    data_dir: PathBuf,
+    node: NodeId,
+    operator: String,
+    reason: String,
+    account: Account,
+) -> Result<HangCleared, Problem> {
+    let (car, by) = (node.clone(), operator.clone());
+    let cleared = tokio::task::spawn_blocking(move || {
+        let by = Clearance { operator: &operator, reason: &reason, account: &account };
+        clearance::clear(&data_dir, Some(node), by)
+    });
+    match cleared.await {
+        Ok(Ok(Some(Cleared { latch, record }))) => {
+            info!(operator = by, %latch, record, "cleared");
+            Ok(HangCleared { car, cleared: latch.to_string(), audit_records: record })
         }
+        Ok(Ok(None)) => Err(nothing_to_clear("the latch was already cleared: start the node")),
+        Ok(Err(error)) => Err(refused(&error)),
+        Err(_panicked) => Err(Problem::no_answer()),
     }
 }
 

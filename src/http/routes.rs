@@ -9,7 +9,7 @@ use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
-use axum::middleware::{Next, from_fn, from_fn_with_state};
+use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post, put};
 use axum::{Extension, Router};
@@ -179,7 +179,7 @@ pub(super) fn router(app: App) -> Router {
         .fallback(not_found)
         .method_not_allowed_fallback(not_allowed)
         .layer(from_fn_with_state(app.clone(), guard))
-        .layer(from_fn(limit))
+        .layer(from_fn_with_state(app.clone(), limit))
         .with_state(app)
 }
 
@@ -201,8 +201,8 @@ async fn not_allowed() -> Problem {
 }
 
 /// Ends requests that take too long, and adds headers that hold for every response.
-async fn limit(request: Request, next: Next) -> Response {
-    let is_clearing = request.uri().path().ends_with("/clear-hang");
+async fn limit(State(app): State<App>, request: Request, next: Next) -> Response {
+    let is_clearing = app.latched.is_some() && request.uri().path().ends_with("/clear-hang");
     let limit = if is_clearing { CLEAR_LIMIT } else { REQUEST_LIMIT };
     let answered = timeout(limit, next.run(request)).await;
     let late = || if is_clearing { clearing_goes_on() } else { Problem::no_answer() };

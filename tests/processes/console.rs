@@ -1,5 +1,6 @@
 //! The console blocks of the documents: each command does what its page says, at a node of a fleet of two.
 
+use std::ffi::OsStr;
 use std::path::Path;
 use std::process::Command;
 
@@ -52,12 +53,20 @@ fn words(text: &str) -> Vec<String> {
     text.split_whitespace().map(word).collect()
 }
 
+fn is_of_liftmesh(name: &OsStr) -> bool {
+    name.to_string_lossy().starts_with("LIFTMESH_")
+}
+
 fn run(building: &Building, command: &str) -> (bool, String) {
     let program = Path::new(env!("CARGO_BIN_EXE_liftmesh")).parent().expect("a directory");
     let path = format!("{}:{}", program.display(), std::env::var("PATH").expect("a path"));
     let mut shell = Command::new("sh");
     shell.args(["-c", command]).env("PATH", path);
-    shell.env("LIFTMESH__DATA_DIR", building.data_dir("A")).env_remove("LIFTMESH_CONFIG");
+    // Whoever runs this may have a fleet of their own.
+    for (name, _) in std::env::vars_os().filter(|(name, _)| is_of_liftmesh(name)) {
+        shell.env_remove(name);
+    }
+    shell.env("LIFTMESH_CONFIG", "").env("LIFTMESH__DATA_DIR", building.data_dir("A"));
     let output = shell.output().expect("it runs");
     let text = [output.stdout, output.stderr].concat();
     (output.status.success(), String::from_utf8(text).expect("text"))
@@ -69,7 +78,7 @@ fn the_commands_of_the_pages_do_what_is_shown() {
     let mut tried = 0;
     for page in PAGES {
         for Shown { command, output } in commands(&read(&format!("docs/{page}.md"))) {
-            let is_elsewhere = ELSEWHERE.iter().any(|word| command.contains(word));
+            let is_elsewhere = command.split_whitespace().any(|word| ELSEWHERE.contains(&word));
             if is_elsewhere || !command.starts_with("liftmesh ") {
                 continue;
             }

@@ -140,6 +140,10 @@ impl Command {
             }
             Self::Mode { car, .. } => (Some(car), None),
             Self::FireRecall { .. } => (None, None),
+            // One that is locked can be unlocked, whatever the building has become.
+            Self::FloorLock { floor, locked: false } if bank.settings().is_locked(*floor) => {
+                (None, None)
+            }
             Self::FloorLock { floor, .. } => (None, Some(*floor)),
             Self::Priority { car, floor } => (car.as_ref(), *floor),
             Self::EmergencyPower { car, .. } => (car.as_ref(), None),
@@ -148,7 +152,10 @@ impl Command {
             let top = bank.own.floors.top().index();
             return Err(CommandRefused::NoSuchFloor { floor, top });
         }
-        match car.filter(|car| !bank.has_heard_of(car)) {
+        let settings = bank.settings();
+        let is_commanded =
+            |car: &NodeId| settings.priority(car).is_some() || settings.session_of(car).is_some();
+        match car.filter(|car| !bank.has_heard_of(car) && !is_commanded(car)) {
             Some(car) => Err(CommandRefused::UnknownCar { car: car.clone(), known: bank.cars() }),
             None => Ok(()),
         }

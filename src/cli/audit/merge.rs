@@ -12,7 +12,7 @@ use crate::journal::{AuditEvent, AuditRecord};
 /// A record of one or several logs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Entry {
-    /// That of the node where the command was entered, if its log was read: it has reason and account.
+    /// That of the node where the command was entered, if its log was read: it has the account.
     #[serde(flatten)]
     pub(crate) record: AuditRecord,
     /// The nodes whose logs have a command; none if every log that was read has it.

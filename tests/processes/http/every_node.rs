@@ -46,6 +46,8 @@ fn a_token_counts_at_every_node_until_any_revokes_it() {
     assert_eq!(code, Some(2), "{why}");
     assert!(why.contains("token kiosk already exists"), "{why}");
 
+    let is_on_disk = |building: &Building| building.status("B").is_some_and(|it| it.durable);
+    building.wait("B has it on disk", is_on_disk);
     building.kill_all(&TWO);
     // B does not run, and has it on disk.
     let list = said(&building, "B", &["token", "list"]);
