@@ -25,6 +25,8 @@ use elevator_fleet::wire::NodeState;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+pub use elevator_fleet::node::Command;
+
 pub use self::call::{
     CallReason, CallReport, CallState, CallWish, CallWishSchema, RobotKind, RobotTrip,
 };

@@ -82,6 +82,15 @@ struct Seen {
     bytes: u64,
 }
 
+/// Ends what goes on meanwhile when it is dropped, even by a panic.
+struct Done<'a>(&'a AtomicBool);
+
+impl Drop for Done<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 pub(crate) fn measure(rounds: usize) -> Vec<Figure> {
     let building = Building::with_cars(FLOORS, Line::Serial, &CARS);
     let address = SocketAddr::new(building.endpoint(1).0.into(), 7080);
@@ -91,6 +100,7 @@ pub(crate) fn measure(rounds: usize) -> Vec<Figure> {
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
         scope.spawn(|| keep_driving(&building, &done));
+        let _done = Done(&done);
         for _ in 0..rounds {
             watch(&building, &buttons, &mut without);
             for (kind, with) in Kind::ALL.into_iter().zip(&mut with) {
@@ -102,7 +112,6 @@ pub(crate) fn measure(rounds: usize) -> Vec<Figure> {
             }
             watch(&building, &buttons, &mut again);
         }
-        done.store(true, Ordering::Relaxed);
     });
     let share = |ticks: f64, seen: &Seen| vec![ticks / seen.took * 100.0];
     let median = |seen: &Seen| Figure::of_times("", &seen.lit, None).median();

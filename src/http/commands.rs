@@ -7,8 +7,8 @@ use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use elevator_fleet::model::{NodeId, Role};
-use elevator_fleet::node::{Command, Status};
-use liftmesh_api::hung;
+use elevator_fleet::node::Status;
+use liftmesh_api::{Command, hung};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 

@@ -158,7 +158,7 @@ fn the_page_audit_says_who_took_a_car_out_and_why() {
     for part in ["Mode of car B: out of service", "J. Kovac (uid ", "new carpet"] {
         browser.wait_for_text(row, part);
     }
-    browser.wait_for_text(row, "Token browser made");
+    browser.wait_for_text(row, "Token browser created");
     browser.write(".audit input[name=car]", "b");
     browser.wait("B's alone", &format!("return document.querySelectorAll('{row}').length === 1"));
     shot(&browser, "audit");
