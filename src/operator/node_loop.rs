@@ -284,12 +284,9 @@ impl NodeLoop {
         if status.cars().any(|known| known == car) {
             return Ok(());
         }
-        let known: Vec<_> = status.cars().map(NodeId::as_str).collect();
-        let message = match &known[..] {
-            [] => format!("unknown car {car}: this node knows no cars"),
-            known => format!("unknown car {car}; use one of {}", known.join(", ")),
-        };
-        Err(Refused { code: ErrorCode::UnknownCar, message })
+        let known = status.cars().cloned().collect();
+        let cause = CommandRefused::UnknownCar { car: car.clone(), known };
+        Err(Refused::new(ErrorCode::UnknownCar, &cause))
     }
 }
 
