@@ -484,7 +484,7 @@ async fn every_error_is_a_problem() {
     }
 }
 
-/// Commands of no kind that there is, and of nobody.
+/// A command of an unknown kind, and one without an operator.
 const UNKNOWN: &str = r#"{"command":{"kind":"stop"},"operator":"J. Kovac"}"#;
 const NAMELESS: &str = r#"{"command":{"kind":"fire_recall","on":true},"operator":" "}"#;
 
