@@ -62,7 +62,7 @@ fn run(building: &Building, command: &str) -> (bool, String) {
     let path = format!("{}:{}", program.display(), std::env::var("PATH").expect("a path"));
     let mut shell = Command::new("sh");
     shell.args(["-c", command]).env("PATH", path);
-    // Whoever runs this may have a fleet of their own.
+    // The environment may lead to a real fleet.
     for (name, _) in std::env::vars_os().filter(|(name, _)| is_of_liftmesh(name)) {
         shell.env_remove(name);
     }

@@ -79,6 +79,11 @@ fn a_hang_is_cleared_where_its_latch_is() {
     assert_eq!(clear(Some("liftmesh-token-0"), PATH, &body()), is(401, "token_unknown"));
     let kiosk = token(&building, "B", "kiosk", "call");
     assert_eq!(clear(Some(&kiosk), PATH, &body()), is(403, "scope_missing"));
+    // At once, though the caretaker looks at the journal every two seconds only.
+    let stolen = token(&building, "B", "stolen", "operate");
+    let revoked = building.operator("B", &["token", "revoke", "--name", "stolen"]).output();
+    assert!(revoked.expect("it runs").status.success());
+    assert_eq!(clear(Some(&stolen), PATH, &body()), is(401, "token_unknown"));
     let phone = token(&building, "B", "phone", "operate");
     assert_eq!(clear(Some(&phone), PATH, "{}"), is(400, "malformed"));
     let no_reason = json!({"operator": "J. Kovac", "reason": " "}).to_string();

@@ -53,7 +53,7 @@ fn the_mode_of_a_car_is_set_and_on_record() {
     assert_eq!(refused(&phone, "Z", "in-service"), is(422, "unknown_car"));
     assert_eq!(refused(&kiosk, "B", "in-service"), is(403, "scope_missing"));
     assert_eq!(refused(&phone, "B", "haunted"), is(400, "malformed"));
-    // There is a command of its own for that.
+    // That is another command.
     assert_eq!(refused(&phone, "B", "priority"), is(400, "malformed"));
     assert_eq!(mode(&building, "B"), Some(Mode::OutOfService));
     assert_eq!(audit(&building, "A").len(), records.len(), "a refusal is not audited");

@@ -4,7 +4,7 @@ use elevator_driver::KeySwitch;
 
 use super::*;
 use crate::model::Mode;
-use crate::settings::{Setting, Version};
+use crate::settings::{PriorityCall, Setting, Version};
 
 /// Process number `nonce` of a node with a car, which starts now.
 pub(super) fn with_car(index: u8, nonce: u64, now: Timestamp) -> Node {
@@ -185,4 +185,44 @@ fn each_command_of_emergency_power_counts_the_cars_anew() {
     one.handle_command(Command::EmergencyPower { on: true, car: None }, "kovac", None, now)
         .expect("room");
     assert_eq!(cars(&one), Some(2));
+}
+
+/// What the building does not have is not set, for it would stay forever. What is set can be ended all
+/// the same: nobody may hear the car again, and the building may have lost the floor.
+#[test]
+fn only_what_there_is_can_be_commanded_and_all_that_is_set_can_be_ended() {
+    let (mut one, _, now) = two_cars();
+    let (nobody, high) = (name(9), floor(7));
+    let end = Command::Priority { car: Some(nobody.clone()), floor: None };
+    let unlock = Command::FloorLock { floor: high, locked: false };
+    let unknown = CommandRefused::UnknownCar { car: nobody.clone(), known: vec![name(1), name(2)] };
+    let no_floor = CommandRefused::NoSuchFloor { floor: high, top: 3 };
+    let before = one.settings().clone();
+    for (command, refused) in [
+        (Command::Mode { car: nobody.clone(), mode: Mode::Independent }, &unknown),
+        (Command::EmergencyPower { on: true, car: Some(nobody.clone()) }, &unknown),
+        (Command::Priority { car: Some(nobody.clone()), floor: Some(floor(1)) }, &unknown),
+        (end.clone(), &unknown),
+        (Command::Priority { car: None, floor: Some(high) }, &no_floor),
+        (Command::FloorLock { floor: high, locked: true }, &no_floor),
+        (unlock.clone(), &no_floor),
+        (Command::Priority { car: None, floor: None }, &CommandRefused::NoCarNamed),
+        (
+            Command::Mode { car: name(1), mode: Mode::Priority },
+            &CommandRefused::NoModeToSet(Mode::Priority),
+        ),
+    ] {
+        let outcome = one.handle_command(command.clone(), "kovac", None, now);
+        assert_eq!(outcome.as_ref(), Err(refused), "{command:?}");
+    }
+    assert_eq!(*one.settings(), before);
+
+    let call = PriorityCall { floor: floor(1), any: false };
+    for set in [Setting::Priority(nobody.clone(), Some(call)), Setting::FloorLock(high, true)] {
+        one.handle_setting(set, "kovac", now).expect("room");
+    }
+    for command in [end, unlock] {
+        one.handle_command(command, "kovac", None, now).expect("it is set");
+    }
+    assert!(one.settings().priority(&nobody).is_none() && !one.settings().is_locked(high));
 }
