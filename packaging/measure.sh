@@ -8,6 +8,8 @@
 # demo, a passenger comes every 5 s, who presses at a landing and then in a car.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+# The configuration that is installed on this machine, if any, is not meant.
+export LIFTMESH_CONFIG=
 built=${CARGO_TARGET_DIR:-target}
 program=$built/release/liftmesh
 simulator=$built/debug/liftmesh

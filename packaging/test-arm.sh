@@ -16,6 +16,8 @@
 # or qemu-user (apt-get install). CARGO names another cargo. `--node` leaves the library tests out.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+# The configuration that is installed on this machine, if any, is not meant.
+export LIFTMESH_CONFIG=
 cargo=${CARGO:-cargo}
 built=${CARGO_TARGET_DIR:-target}
 fail() {
