@@ -6,6 +6,7 @@
 #
 # Needs the target wasm32-unknown-unknown (rustup target add wasm32-unknown-unknown) and
 # wasm-bindgen in the version of Cargo.lock, which is installed into target/tools where it is missing.
+# What is served has a compressed copy beside it.
 set -euo pipefail
 # Relative to where the caller is.
 site="${1:+$(realpath -m -- "$1")}"
@@ -24,10 +25,12 @@ fi
 version=$(cargo tree --package wasm-bindgen --depth 0 --target all --prefix none | sed -n '1s/^wasm-bindgen v//p')
 export PATH="$PWD/target/tools/bin:$PATH"
 if [ "$(wasm-bindgen --version 2>/dev/null)" != "wasm-bindgen $version" ]; then
-    env -u CARGO_TARGET_DIR CARGO_PROFILE_DEV_DEBUG=false CARGO_PROFILE_DEV_OPT_LEVEL=1 \
-        cargo install --debug --quiet --force --root target/tools \
+    echo "installing wasm-bindgen $version below target/tools, once"
+    env -u CARGO_TARGET_DIR CARGO_PROFILE_DEV_DEBUG=false CARGO_PROFILE_DEV_OPT_LEVEL=0 \
+        cargo install --debug --locked --force --root target/tools \
         --version "$version" wasm-bindgen-cli
 fi
+echo "compiling the fleet to WebAssembly"
 cargo build --package liftmesh-playground --profile playground --target "$wasm"
 rm -rf "$site/assets"
 mkdir -p "$site/assets"
@@ -37,4 +40,5 @@ wasm-bindgen --target web --no-typescript --out-dir "$site/fleet" \
 cp -r web/. playground/page/. "$site/assets/"
 mv "$site/assets/index.html" "$site/index.html"
 rm -f "$site"/assets/{main,live}.js
+find "$site/assets" "$site/fleet" -type f ! -name '*.gz' -exec gzip --best --keep --force {} +
 echo "$site/index.html"

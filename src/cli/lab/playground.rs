@@ -56,7 +56,7 @@ impl PlaygroundArgs {
         let ended = ended().map_err(LabError::Serve)?;
         output::print(&format!("http://{address}/\n"))?;
         let site = Router::new()
-            .fallback_service(ServeDir::new(site))
+            .fallback_service(ServeDir::new(site).precompressed_gzip())
             .layer(map_response(asked_for_again));
         tokio::select! {
             served = axum::serve(listener, site) => served.map_err(LabError::Serve)?,
