@@ -7,7 +7,10 @@ use liftmesh_harness::building::Building;
 use serde_json::json;
 
 use super::browser::Browser;
-use super::{building, mode, panel, shot, token};
+use super::{building, panel, shot, token};
+
+/// Chromium's code of the key, as its driver has it.
+const ENTER: &str = "\u{E007}";
 
 /// Puts a JSON document to the API of the node that serves the page.
 fn send(browser: &Browser, method: &str, path: &str, body: &serde_json::Value) {
@@ -31,6 +34,10 @@ fn wait_for_api(browser: &Browser, path: &str, expression: &str) {
 fn priority_of(car: &str, status: &Status) -> Option<u8> {
     let call = status.priority(&NodeId::new(car).expect("a name"))?;
     Some(call.floor.index())
+}
+
+fn mode(building: &Building, name: &str) -> Option<Mode> {
+    building.status(name)?.car.map(|car| car.view.mode)
 }
 
 /// Whether that is so by the status of every node.
@@ -162,4 +169,78 @@ fn the_page_audit_says_who_took_a_car_out_and_why() {
     browser.write(".audit input[name=car]", "b");
     browser.wait("B's alone", &format!("return document.querySelectorAll('{row}').length === 1"));
     shot(&browser, "audit");
+}
+
+/// O1: by the keyboard alone.
+#[test]
+fn an_operator_sets_modes_and_a_fire_recall() {
+    let Some((building, browser)) = building() else { return };
+    browser.open(&format!("{}#token={}", panel(&building, 1), token(&building, "A")));
+    let button = "button[data-mode-of=B]";
+    browser.wait_for_text(button, "In service");
+    browser.write(button, ENTER);
+    browser.wait_for("dialog input[value=in-service]:checked");
+    let offered = browser.evaluate(
+        "return [...document.querySelectorAll('dialog input[name=mode]')].map((one) => one.value)",
+    );
+    let names = Mode::ALL.map(|mode| mode.to_string());
+    assert_eq!(offered, json!(names));
+    shot(&browser, "mode");
+    browser.write("dialog input[value=independent]", " ");
+    browser.wait_for("dialog input[value=independent]:checked");
+    browser.write("dialog input[name=operator]", "J. Kovac");
+    browser.write("dialog input[name=reason]", "new carpet");
+    browser.write("dialog button[type=submit]", ENTER);
+    browser.wait_for_text(button, "Independent");
+    browser.wait_for_text(".notices", "Car B: independent");
+    assert_eq!(mode(&building, "B"), Some(Mode::Independent));
+
+    browser.write("button.recall", ENTER);
+    assert_eq!(
+        browser.evaluate("return document.querySelector('dialog input[name=operator]').value"),
+        "J. Kovac"
+    );
+    browser.write("dialog input[name=reason]", "alarm on floor 3");
+    shot(&browser, "recall");
+    browser.write("dialog .confirm input", " ");
+    browser.write("dialog button[type=submit]", ENTER);
+    browser.wait_for_text(".banner.alarm", "Fire recall");
+    building.wait("every car is recalled", |building| {
+        ["A", "B", "C"].iter().all(|name| mode(building, name) == Some(Mode::FireRecall))
+    });
+    shot(&browser, "recalled");
+    browser.click(".banner.alarm button");
+    browser.write("dialog input[name=reason]", "all clear");
+    browser.click("dialog .confirm input");
+    browser.click("dialog button[type=submit]");
+    browser.wait_for_text("button[data-mode-of=A]", "In service");
+    building.wait("B has its own mode again", |building| {
+        mode(building, "B") == Some(Mode::Independent)
+    });
+}
+
+/// O1: by the keyboard alone.
+#[test]
+fn an_operator_locks_a_floor_and_unlocks_it() {
+    let Some((building, browser)) = building() else { return };
+    browser.open(&format!("{}#token={}", panel(&building, 1), token(&building, "A")));
+    let set = |how: &str| {
+        browser.wait_for("button.lock");
+        browser.write("button.lock", ENTER);
+        browser.wait_for("dialog select[name=floor]");
+        browser.write("dialog select[name=floor]", "3");
+        browser.write(&format!("dialog input[name=locked][value={how}]"), " ");
+        browser.write("dialog input[name=operator]", "J. Kovac");
+        browser.write("dialog input[name=reason]", "server room");
+        shot(&browser, "lock");
+        browser.write("dialog button[type=submit]", ENTER);
+    };
+    set("yes");
+    browser.wait_for("[data-locked='3']");
+    building.wait("C knows", |building| {
+        building.status("C").is_some_and(|it| it.access.locked == [building.floor(3)])
+    });
+    shot(&browser, "locked");
+    set("no");
+    browser.wait_until_gone("[data-locked='3']");
 }

@@ -16,8 +16,10 @@
 
 mod browser;
 mod commands;
+mod events;
 mod names;
 mod playground;
+mod scripts;
 mod words;
 
 use std::fs::{self, Permissions};
@@ -26,7 +28,6 @@ use std::path::Path;
 use std::time::Duration;
 
 use elevator_driver::{Button, Direction};
-use elevator_fleet::model::Mode;
 use elevator_fleet::node::{LossCause, LostStatus};
 use liftmesh_harness::building::{Building, Line, skip};
 
@@ -34,9 +35,6 @@ use self::browser::{Browser, Look};
 
 /// The port of every node's panel.
 const PORT: u16 = 7080;
-
-/// Chromium's code of the key, as its driver has it.
-const ENTER: &str = "\u{E007}";
 
 /// The first paint of the panel: within this time, and with this many bytes of all its files.
 const FIRST_PAINT: Duration = Duration::from_millis(200);
@@ -170,78 +168,6 @@ fn a_panel_beyond_loopback_asks_for_a_token_before_it_shows_the_fleet() {
     browser.wait_for_text(".bar", "Node B");
 }
 
-/// A source says so when it begins to show another fleet, as that of the playground does.
-#[test]
-fn nothing_of_a_fleet_is_left_when_another_one_is_shown() {
-    let Some((building, browser)) = building() else { return };
-    browser.open(&panel(&building, 1));
-    browser.wait_for(".light.live");
-    let left = browser.evaluate(
-        "return Promise.all([import('/assets/model.js'), import('/assets/source.js')]).then(([{ Model }, { Source }]) => {
-            const source = new Source();
-            const model = new Model(source);
-            const show = (node, at) => {
-                const nodes = [{ node, node_state: { kind: 'master' } }];
-                const fleet = { node, master: node, term: 1, nodes, lost: [], hung: [], at: new Date(at).toISOString() };
-                const state = { fleet, cars: [{ car: node }], orders: [] };
-                source.emit({ type: 'state', state, received: 0 });
-            };
-            source.emit({ type: 'missed', events: 3 });
-            show('A', 60_000);
-            source.emit({ type: 'event', event: { event: 'hung', at: new Date(60_000).toISOString(), direction: 'up', actual: 1, expected: 1 } });
-            model.pending.set('hall-1-up', 0);
-            const seen = [model.events.length, model.hangs.size, model.history.master.node];
-            source.emit({ type: 'reset' });
-            // The clock of the new fleet begins anew.
-            show('Z', 1_000);
-            return [seen, model.events.length, model.hangs.size, model.missed, model.pending.size,
-                    model.history.master.node, [...model.history.nodes.keys()]];
-        })",
-    );
-    let expected = serde_json::json!([[1, 1, "A"], 0, 0, 0, 0, "Z", ["Z"]]);
-    assert_eq!(left, expected);
-}
-
-#[test]
-fn events_are_filtered_by_car_kind_and_severity() {
-    let Some((building, browser)) = building() else { return };
-    browser.open(&format!("{}#token={}", panel(&building, 1), token(&building, "A")));
-    browser.click("button[data-mode-of=B]");
-    browser.write("dialog input[value=independent]", " ");
-    browser.write("dialog input[name=operator]", "J. Kovac");
-    browser.write("dialog input[name=reason]", "new carpet");
-    browser.click("dialog button[type=submit]");
-    browser.wait_for_text("button[data-mode-of=B]", "Independent");
-    browser.open_page("events");
-    browser.wait_for_text(".events", "Mode of car B: independent, by J. Kovac");
-    let choose = |place: usize, value: &str| {
-        browser.evaluate(&format!(
-            "const select = document.querySelectorAll('.filters select')[{place}];
-             select.value = '{value}';
-             select.dispatchEvent(new Event('change', {{ bubbles: true }}));"
-        ));
-    };
-    let wait_until_all_have = |css: &str, text: &str| {
-        let script = format!(
-            "const shown = [...document.querySelectorAll('.events {css}')];
-             return shown.length > 0 && shown.every((one) => one.innerText.trim() === '{text}')"
-        );
-        browser.wait(&format!("only {text:?} in {css}"), &script);
-    };
-    choose(0, "B");
-    wait_until_all_have(".about", "B");
-    browser.wait_for_text(".events", "Mode of car B: independent");
-    choose(0, "");
-    choose(1, "setting");
-    wait_until_all_have(".kind", "setting");
-    choose(1, "");
-    choose(2, "alarm");
-    browser.wait_for_text(".panel .empty", "No event matches the filters.");
-    choose(2, "notice");
-    browser.wait_for(".events li.notice");
-    browser.wait_until_gone(".events li.routine");
-}
-
 #[test]
 fn an_address_may_bring_a_token_along() {
     let Some((building, browser)) = building() else { return };
@@ -332,177 +258,6 @@ fn a_hung_car_is_shown_with_what_to_do() {
     browser.wait_until_gone(".panel.hang");
 }
 
-/// O1: by the keyboard alone.
-#[test]
-fn an_operator_sets_modes_and_a_fire_recall() {
-    let Some((building, browser)) = building() else { return };
-    browser.open(&format!("{}#token={}", panel(&building, 1), token(&building, "A")));
-    let button = "button[data-mode-of=B]";
-    browser.wait_for_text(button, "In service");
-    browser.write(button, ENTER);
-    browser.wait_for("dialog input[value=in-service]:checked");
-    let offered = browser.evaluate(
-        "return [...document.querySelectorAll('dialog input[name=mode]')].map((one) => one.value)",
-    );
-    let names = Mode::ALL.map(|mode| mode.to_string());
-    assert_eq!(offered, serde_json::json!(names));
-    shot(&browser, "mode");
-    browser.write("dialog input[value=independent]", " ");
-    browser.wait_for("dialog input[value=independent]:checked");
-    browser.write("dialog input[name=operator]", "J. Kovac");
-    browser.write("dialog input[name=reason]", "new carpet");
-    browser.write("dialog button[type=submit]", ENTER);
-    browser.wait_for_text(button, "Independent");
-    browser.wait_for_text(".notices", "Car B: independent");
-    assert_eq!(mode(&building, "B"), Some(Mode::Independent));
-
-    browser.write("button.recall", ENTER);
-    assert_eq!(
-        browser.evaluate("return document.querySelector('dialog input[name=operator]').value"),
-        "J. Kovac"
-    );
-    browser.write("dialog input[name=reason]", "alarm on floor 3");
-    shot(&browser, "recall");
-    browser.write("dialog .confirm input", " ");
-    browser.write("dialog button[type=submit]", ENTER);
-    browser.wait_for_text(".banner.alarm", "Fire recall");
-    building.wait("every car is recalled", |building| {
-        ["A", "B", "C"].iter().all(|name| mode(building, name) == Some(Mode::FireRecall))
-    });
-    shot(&browser, "recalled");
-    browser.click(".banner.alarm button");
-    browser.write("dialog input[name=reason]", "all clear");
-    browser.click("dialog .confirm input");
-    browser.click("dialog button[type=submit]");
-    browser.wait_for_text("button[data-mode-of=A]", "In service");
-    building.wait("B has its own mode again", |building| {
-        mode(building, "B") == Some(Mode::Independent)
-    });
-}
-
-/// O1: by the keyboard alone.
-#[test]
-fn an_operator_locks_a_floor_and_unlocks_it() {
-    let Some((building, browser)) = building() else { return };
-    browser.open(&format!("{}#token={}", panel(&building, 1), token(&building, "A")));
-    let set = |how: &str| {
-        browser.wait_for("button.lock");
-        browser.write("button.lock", ENTER);
-        browser.wait_for("dialog select[name=floor]");
-        browser.write("dialog select[name=floor]", "3");
-        browser.write(&format!("dialog input[name=locked][value={how}]"), " ");
-        browser.write("dialog input[name=operator]", "J. Kovac");
-        browser.write("dialog input[name=reason]", "server room");
-        shot(&browser, "lock");
-        browser.write("dialog button[type=submit]", ENTER);
-    };
-    set("yes");
-    browser.wait_for("[data-locked='3']");
-    building.wait("C knows", |building| {
-        building.status("C").is_some_and(|it| it.access.locked == [building.floor(3)])
-    });
-    shot(&browser, "locked");
-    set("no");
-    browser.wait_until_gone("[data-locked='3']");
-}
-
-fn mode(building: &Building, name: &str) -> Option<Mode> {
-    building.status(name)?.car.map(|car| car.view.mode)
-}
-
-#[test]
-fn events_from_before_the_page_was_opened_are_shown() {
-    let Some((building, browser)) = building() else { return };
-    let up = Button::Hall(building.floor(4), Direction::Up);
-    building.serve("A", &["A", "B", "C"], up);
-    browser.open(&format!("{}#/events", panel(&building, 1)));
-    browser.wait_for_text(".events", "Hall call, floor 4 up: served by");
-    browser.wait_for_text(".events", "In service");
-    // They say since when the master leads: since it became master for the last time.
-    let led_since = browser.evaluate(
-        "return import('/assets/history.js').then(({ History }) => {
-            const history = new History();
-            const nodes = [{ node: 'A', node_state: { kind: 'master' } }];
-            history.take({ fleet: { nodes, lost: [], master: 'A', term: 3 } }, 9000);
-            const become = (at, to) =>
-                history.onEvent({ event: 'node_state', at: new Date(at).toISOString(), to }, 'A');
-            become(1000, { kind: 'master' });
-            become(2000, { kind: 'slave', master: 'B' });
-            become(3000, { kind: 'seeking' });
-            become(4000, { kind: 'master' });
-            return [history.master.from, history.master.isStartKnown];
-        })",
-    );
-    assert_eq!(led_since, serde_json::json!([4000, true]));
-}
-
-/// What the node remembers is there when the page is opened, and says when the master began to lead.
-#[test]
-fn failovers_from_before_the_page_was_opened_are_on_the_timeline() {
-    let Some((mut building, browser)) = building() else { return };
-    building.kill("A");
-    building.wait_for_master("B");
-    browser.open(&format!("{}#/fleet", panel(&building, 2)));
-    browser.wait_for(".timeline .failover");
-    browser.wait_for_text(".changes li", "B is the master");
-    browser.wait_for(".timeline rect.lost");
-    let since = || {
-        let text = browser.evaluate("return document.querySelector('.facts dd.dim').innerText");
-        let text = text.as_str().expect("a text").to_owned();
-        let time: jiff::civil::Time =
-            text.strip_prefix("since ").and_then(|time| time.parse().ok()).expect("a time");
-        (text, time)
-    };
-    let (first, then) = since();
-    browser.open("about:blank");
-    std::thread::sleep(Duration::from_millis(2_100));
-    browser.open(&format!("{}#/fleet", panel(&building, 2)));
-    browser.wait_for(".timeline");
-    // The node's clock may pass a second between what it says once and again.
-    let (again, now) = since();
-    let apart = (now - then).total(jiff::Unit::Second).expect("a time").abs();
-    assert!(apart <= 1.0, "whenever the page was opened: {first} and {again}");
-}
-
-#[test]
-fn events_from_before_the_first_state_are_segments_and_masters() {
-    let Some((building, browser)) = building() else { return };
-    browser.open(&panel(&building, 1));
-    browser.wait_for(".light.live");
-    let history = browser.evaluate(
-        "return import('/assets/history.js').then(({ History }) => {
-            const history = new History();
-            const nodes = [['B', 'master'], ['C', 'slave']].map(([node, kind]) => ({ node, node_state: { kind } }));
-            const fleet = { nodes, lost: [{ node: 'A', cause: 'silent' }], node: 'B', master: 'B', term: 3,
-                            at: new Date(9000).toISOString(), master_since: 4, uptime: 8 };
-            history.take({ fleet }, 9000);
-            const happens = (at, event, more) =>
-                history.onEvent({ event, at: new Date(at).toISOString(), ...more }, 'B');
-            happens(1000, 'node_state', { to: { kind: 'slave', master: 'A' }, term: 2 });
-            happens(1500, 'peer_discovered', { node: 'C' });
-            happens(5000, 'peer_lost', { node: 'A' });
-            happens(5000, 'node_state', { to: { kind: 'master' }, term: 3 });
-            // The state says it already.
-            happens(9500, 'peer_lost', { node: 'C' });
-            const segments = [...history.nodes].map(([node, of]) =>
-                [node, of.map(({ kind, from, to }) => [kind, from, to])]);
-            const masters = history.masters.map(({ node, from, isObserved, isStartKnown }) =>
-                [node, from, isObserved, isStartKnown]);
-            return { segments, masters, earliest: history.earliest };
-        })",
-    );
-    let expected = serde_json::json!({
-        "segments": [
-            ["B", [["slave", 1000, 5000], ["master", 5000, 9000], ["master", 9000, 9000]]],
-            ["C", [["heard", 1500, 9000], ["slave", 9000, 9000]]],
-            ["A", [["lost", 5000, 9000], ["lost", 9000, 9000]]],
-        ],
-        "masters": [["A", 1000, false, false], ["B", 5000, true, true]],
-        "earliest": 1000,
-    });
-    assert_eq!(history, expected);
-}
-
 #[test]
 fn an_order_is_shown_with_the_nodes_and_disks_that_hold_it() {
     let Some((building, browser)) = building() else { return };
@@ -585,36 +340,6 @@ fn arrow_keys_move_through_the_buttons_of_a_shaft() {
     browser.write("[data-call=car-A-5]", down);
     assert_eq!(browser.evaluate("return document.activeElement.dataset.call"), "car-A-4");
     assert_eq!(browser.evaluate("return document.activeElement.tabIndex"), 0);
-}
-
-#[test]
-fn a_car_is_never_drawn_where_it_can_not_be() {
-    let Some((building, browser)) = building() else { return };
-    browser.open(&panel(&building, 1));
-    let drawn = browser.evaluate(
-        "return import('/assets/motion.js').then(({ estimate }) => [0, 0.5, 1, 60].map((age) => \
-         estimate({ position: 2.4, speed: 0.5, floor: 2 }, age)))",
-    );
-    assert_eq!(drawn, serde_json::json!([2.4, 2.65, 2.9, 2.9]));
-    let drawn = browser.evaluate(
-        "return import('/assets/motion.js').then(({ estimate }) => [\
-         estimate({ position: 2.2, speed: -0.5, floor: 3 }, 1), \
-         estimate({ position: 2.9, speed: 0.5, floor: 2 }, 1), \
-         estimate({ position: null, speed: 0, floor: null }, 1)])",
-    );
-    assert_eq!(drawn, serde_json::json!([2.02, 2.98, null]));
-    let doors = browser.evaluate(
-        "return import('/assets/motion.js').then(({ Motion }) => {
-            const motion = new Motion();
-            motion.update({ position: 2, speed: 0, floor: 2, door: 'open' }, 0);
-            motion.advance(0);
-            const before = motion.door;
-            motion.update({ position: 2.1, speed: 0.5, floor: 2, door: 'closed' }, 20);
-            motion.advance(20);
-            return [before, motion.door];
-        })",
-    );
-    assert_eq!(doors, serde_json::json!([1, 0]), "no car moves with its door open");
 }
 
 #[test]
