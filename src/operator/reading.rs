@@ -20,7 +20,6 @@ const MODE: u32 = 0o660;
 /// Where the socket is, and whose.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ReadingSettings {
-    /// The socket's file.
     pub(crate) path: PathBuf,
     /// The group whose members may connect: its name or number. Without one it is the node's own.
     pub(crate) group: Option<String>,
@@ -36,43 +35,29 @@ pub(super) struct ReadingSocket {
 /// Why there is no socket for reading. An earlier file of that name may have been removed.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadingError {
-    /// The group does not exist.
     #[error("operator.read_only_group = {0}: no such group; create it, or remove the key")]
     NoGroup(String),
-    /// Another process listens there.
     #[error(
         "operator.read_only_socket = {path}: another process listens there; each node needs a path \
          of its own", path = .0.display()
     )]
     InUse(PathBuf),
-    /// Something else has the name.
     #[error(
         "operator.read_only_socket = {path}: a file that is not a socket is there; move it away, \
          or set another path", path = .0.display()
     )]
     NoSocket(PathBuf),
-    /// It can't be made.
     #[error(
         "operator.read_only_socket = {path} can't be created: the directory must exist, the node's \
          user must be able to create files in it, and the path has at most 107 bytes",
         path = path.display()
     )]
-    Bind {
-        /// The socket's file.
-        path: PathBuf,
-        source: io::Error,
-    },
-    /// It can't be given to the group.
+    Bind { path: PathBuf, source: io::Error },
     #[error(
         "operator.read_only_socket = {path} can't be given to the group {group}: the node's user \
          must be a member of it", path = path.display()
     )]
-    Owner {
-        /// The socket's file.
-        path: PathBuf,
-        group: String,
-        source: io::Error,
-    },
+    Owner { path: PathBuf, group: String, source: io::Error },
 }
 
 impl ReadingSocket {

@@ -55,13 +55,10 @@ pub(crate) struct Claim {
 }
 
 impl Claim {
-    /// Claims the data directory.
-    ///
     /// # Errors
     /// [`BindError`], most of all when a node runs with the directory.
     pub(crate) fn new(data_dir: &Path) -> Result<Self, BindError> {
-        let lock = claim(data_dir)?;
-        Ok(Self { _lock: lock })
+        Ok(Self { _lock: claim(data_dir)? })
     }
 }
 
@@ -69,35 +66,27 @@ impl Claim {
 /// created.
 #[derive(Debug, thiserror::Error)]
 pub enum BindError {
-    /// The data directory is in use.
     #[error(
         "another node is running with this data directory, {path}; stop it, or give this node a \
          data_dir of its own", path = .0.display()
     )]
     AnotherNode(PathBuf),
-    /// The data directory can't be made.
     #[error(
         "the data directory {path} can't be created: the node's user must be able to create it or, \
          if it exists, to read, write and create files in it", path = path.display()
     )]
     Directory { path: PathBuf, source: io::Error },
-    /// The lock in the data directory can't be made or opened.
     #[error(
         "{path} can't be opened: the node's user must be able to create files in its directory, \
          and to read and write it", path = path.display()
     )]
     Lock { path: PathBuf, source: io::Error },
-    /// The socket can't be made.
     #[error(
         "the node's socket {path} can't be created: the node's user must be able to create files \
          there, and the path has at most 107 bytes",
         path = path.display()
     )]
-    Socket {
-        /// The socket's file.
-        path: PathBuf,
-        source: io::Error,
-    },
+    Socket { path: PathBuf, source: io::Error },
 }
 
 impl OperatorSocket {
@@ -226,7 +215,7 @@ fn cause(error: &BindError) -> String {
 
 /// The lock distinguishes a running node from a dead one, and two that start at once from each
 /// other; a socket's file can do neither.
-fn claim(data_dir: &Path) -> Result<File, BindError> {
+pub(super) fn claim(data_dir: &Path) -> Result<File, BindError> {
     let mut builder = DirBuilder::new();
     builder
         .recursive(true)
@@ -248,14 +237,16 @@ fn claim(data_dir: &Path) -> Result<File, BindError> {
 }
 
 /// Waits for commands, which have the directory of a node that does not run for a moment, as
-/// `liftmesh audit` does. A node that has it answers.
+/// `liftmesh audit` does.
 fn claim_in_time(data_dir: &Path) -> Result<File, BindError> {
-    let answers = || check_listener(&data_dir.join(SOCKET)).is_ok();
-    retry::while_it_passes(
-        COMMAND_LIMIT,
-        || claim(data_dir),
-        |claimed| matches!(claimed, Err(BindError::AnotherNode(_))) && !answers(),
-    )
+    let passes = |claimed: &_| is_passing(claimed, data_dir);
+    retry::while_it_passes(COMMAND_LIMIT, || claim(data_dir), passes)
+}
+
+/// Whether a claim was refused because of a command: a node that has the directory answers.
+pub(super) fn is_passing(claimed: &Result<File, BindError>, data_dir: &Path) -> bool {
+    matches!(claimed, Err(BindError::AnotherNode(_)))
+        && check_listener(&data_dir.join(SOCKET)).is_err()
 }
 
 /// The claim on a disk that takes nothing: by the lock of an earlier node, if there is one.
