@@ -1,16 +1,26 @@
 //! How many requests each bearer of a token may make: one task counts them for all handlers. It waits
 //! for nothing else, so that nobody is kept out by what another waits for.
 
+use std::collections::BTreeMap;
+
 use axum::http::StatusCode;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
-use super::limits::Limits;
+use crate::bucket::Bucket;
 use crate::programs::Problem;
 use crate::tokens::TokenName;
 
 /// The bound of the queue of requests; when it is full, handlers wait until their own time limit.
 const QUEUE: usize = 32;
+
+/// Requests with a token: so many a second, and so many at once after a pause.
+const RATE: f64 = 20.0;
+const BURST: f64 = 40.0;
+
+/// The same for all requests without a valid token together.
+const STRANGERS_RATE: f64 = 2.0;
+const STRANGERS_BURST: f64 = 20.0;
 
 #[derive(Debug)]
 struct Wish {
@@ -33,19 +43,11 @@ impl Admission {
         let sent = self.0.send(Wish { bearer, answer }).await;
         sent.map_err(|_closed| Problem::no_answer())?;
         if admitted.await.map_err(|_closed| Problem::no_answer())? {
-            Ok(())
-        } else {
-            Err(too_many())
+            return Ok(());
         }
+        let detail = "too many requests: wait for a second";
+        Err(Problem::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", detail))
     }
-}
-
-fn too_many() -> Problem {
-    Problem::new(
-        StatusCode::TOO_MANY_REQUESTS,
-        "rate_limited",
-        "too many requests: wait for a second",
-    )
 }
 
 /// The task's state.
@@ -67,5 +69,54 @@ impl Doorkeeper {
             // A client that has gone does not wait for the answer.
             answer.send(is_admitted).ok();
         }
+    }
+}
+
+/// A bucket for each token, of which there is a bounded number, and one for everybody else.
+#[derive(Debug)]
+struct Limits {
+    bearers: BTreeMap<TokenName, Bucket>,
+    strangers: Bucket,
+}
+
+impl Limits {
+    fn new(now: Instant) -> Self {
+        let strangers = Bucket::new(STRANGERS_RATE, STRANGERS_BURST, now);
+        Self { bearers: BTreeMap::new(), strangers }
+    }
+
+    /// Whether the bearer of this token may make one more request, or somebody without one.
+    fn admit(&mut self, bearer: Option<&TokenName>, now: Instant) -> bool {
+        let Some(name) = bearer else {
+            return self.strangers.take(now);
+        };
+        // Those that are full belong to tokens that were not used for a while, or were revoked.
+        self.bearers.retain(|known, bucket| known == name || !bucket.is_full(now));
+        let new = || Bucket::new(RATE, BURST, now);
+        self.bearers.entry(name.clone()).or_insert_with(new).take(now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_bearer_does_not_use_up_what_another_may() {
+        let now = Instant::now();
+        let mut limits = Limits::new(now);
+        let (one, other) = ("one".parse().unwrap(), "other".parse().unwrap());
+        let allowed = (0..100).filter(|_| limits.admit(Some(&one), now)).count();
+        assert_eq!(allowed, 40);
+        assert!(limits.admit(Some(&other), now));
+        let strangers = (0..100).filter(|_| limits.admit(None, now)).count();
+        assert_eq!(strangers, 20);
+        let later = now + Duration::from_secs(1);
+        assert_eq!((0..100).filter(|_| limits.admit(Some(&one), later)).count(), 20);
+        let much_later = now + Duration::from_mins(1);
+        assert!(limits.admit(Some(&other), much_later));
+        assert_eq!(limits.bearers.len(), 1);
     }
 }

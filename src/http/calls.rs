@@ -17,9 +17,9 @@ use utoipa::ToSchema;
 
 use super::auth::{Bearer, authorize};
 use super::extract::Path;
-use super::routes::{App, json, parsed};
+use super::routes::{App, created_or_known, json, parsed};
 use super::sessions;
-use crate::operator::{ErrorCode, NodeLoop, Refused};
+use crate::operator::{ErrorCode, Refused};
 use crate::programs::{OpenSession, PlacedCall, Problem, chosen_or_random, id_reused, wish};
 use crate::tokens::Scope;
 
@@ -40,40 +40,24 @@ pub(super) struct PlaceCall {
     access: bool,
 }
 
-/// An answer, and whether it is that of an earlier request.
-type Answer = Result<(StatusCode, PlacedCall), Problem>;
-
-/// Where calls can be placed. The node's loop takes one after the other, and remembers them, so handlers
-/// need not wait for each other.
-#[derive(Debug, Clone)]
-pub(super) struct Calls(NodeLoop);
-
-impl Calls {
-    pub(super) fn new(node_loop: NodeLoop) -> Self {
-        Self(node_loop)
-    }
-
-    /// Places a passenger's call for the bearer of a token. One token is told from another of the same
-    /// name by its hash.
-    async fn place(
-        &self,
-        bearer: &Bearer,
-        form: CallForm,
-        request_id: Option<String>,
-        access: Access,
-    ) -> Answer {
-        let call =
-            Call::try_from(&form).map_err(|cause| Refused::new(ErrorCode::NoSuchButton, &cause))?;
-        let id = sessions::request_of(bearer, &chosen_or_random(request_id)?);
-        let (bearer, asked) = (bearer.name.clone(), call.clone());
-        let request = CallRequest { id, bearer, call: asked, access };
-        let (status, outcome) = match self.0.request(request).await? {
-            Requested::Now(outcome) => (StatusCode::CREATED, outcome),
-            Requested::Before(outcome) => (StatusCode::OK, outcome),
-            Requested::ForAnotherCall => return Err(id_reused()),
-        };
-        Ok((status, PlacedCall::new(&call, form, outcome, Some(id))))
-    }
+/// Places a passenger's call for the bearer of a token; returns also whether it is a new one.
+async fn place(
+    app: &App,
+    bearer: &Bearer,
+    form: CallForm,
+    request_id: Option<String>,
+    access: Access,
+) -> Result<(PlacedCall, bool), Problem> {
+    let call =
+        Call::try_from(&form).map_err(|cause| Refused::new(ErrorCode::NoSuchButton, &cause))?;
+    let id = sessions::request_of(bearer, &chosen_or_random(request_id)?);
+    let request = CallRequest { id, bearer: bearer.name.clone(), call: call.clone(), access };
+    let (outcome, is_new) = match app.node_loop.request(request).await? {
+        Requested::Now(outcome) => (outcome, true),
+        Requested::Before(outcome) => (outcome, false),
+        Requested::ForAnotherCall => return Err(id_reused()),
+    };
+    Ok((PlacedCall::new(&call, form, outcome, Some(id)), is_new))
 }
 
 /// Places a call.
@@ -97,20 +81,19 @@ pub(super) async fn place_call(
     let (parts, body) = request.into_parts();
     let bearer = authorize(&app, &parts, Scope::Call).await?;
     let PlaceCall { call, request_id, access } = parsed(body).await?;
-    let (status, placed) = match call {
+    let (placed, is_new) = match call {
         CallWish::Order(form) => {
             let (needed, access) = sessions::scope(access);
             bearer.check_scope(needed)?;
-            app.calls.place(&bearer, form, request_id, access).await?
+            place(&app, &bearer, form, request_id, access).await?
         }
         CallWish::Robot(trip) => {
             let wanted = OpenSession::of_trip(trip.clone(), request_id, access);
             let (session, is_new) = sessions::open_for(&app, &bearer, wanted).await?;
-            let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
-            (status, PlacedCall::of_trip(session.id, trip))
+            (PlacedCall::of_trip(session.id, trip), is_new)
         }
     };
-    let mut response = json(status, &placed);
+    let mut response = json(created_or_known(is_new), &placed);
     let there = placed.receipt.map(|receipt| format!("/api/v1/calls/{receipt}"));
     if let Some(Ok(there)) = there.map(HeaderValue::try_from) {
         response.headers_mut().insert(header::LOCATION, there);

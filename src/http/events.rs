@@ -95,19 +95,12 @@ impl EventId {
     }
 }
 
-/// How many of the events that a client asked for it can't have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Missed {
-    /// So many are not kept any more.
-    Count(u64),
-    /// The client had events of another node, or of an earlier run.
-    Unknown,
-}
-
 /// The events for one client.
 #[derive(Debug)]
 pub(super) struct Subscription {
-    pub(super) missed: Missed,
+    /// How many of those that it asked for are not kept any more. `None` if that is unknown: it had
+    /// events of another node, or of an earlier run.
+    pub(super) missed: Option<u64>,
     /// Those since the one that the client had last.
     pub(super) kept: Vec<Arc<Numbered>>,
     /// Those from here on.
@@ -122,10 +115,9 @@ pub(super) enum Since {
     /// From here on.
     Now,
     /// After the one with this name, as far as they are kept. If it is of another node, or of another
-    /// run of this one, after the same event of the fleet, or from here on if that is not kept.
-    Event(EventId),
-    /// The same, and no node of this version has named it.
-    Unknown,
+    /// run of this one, after the same event of the fleet, or from here on if that is not kept. `None`
+    /// if no node of this version has named it.
+    Event(Option<EventId>),
     /// This many before, as far as they are kept: a client that has none yet misses none.
     Recent(usize),
 }
@@ -193,7 +185,7 @@ impl EventLog {
                     // They have numbers, so that clients learn of them.
                     Err(RecvError::Lagged(events)) => {
                         self.last += events;
-                        self.counted.miss(events);
+                        self.counted.missed.inc_by(events);
                     }
                     Err(RecvError::Closed) => return,
                 },
@@ -223,33 +215,34 @@ impl EventLog {
     }
 
     fn subscription(&self, since: Since) -> Subscription {
-        let (live, last) = (self.live.subscribe(), self.last);
-        let after = match since {
-            Since::Event(after) if after.boot == self.boot => after.number,
-            Since::Event(EventId { mark, .. }) if let Some(number) = self.number_of(mark) => number,
-            Since::Event(_) | Since::Unknown => {
-                return Subscription { missed: Missed::Unknown, kept: Vec::new(), live, last };
-            }
-            Since::Now => {
-                return Subscription { missed: Missed::Count(0), kept: Vec::new(), live, last };
-            }
+        let (missed, kept) = match since {
+            Since::Now => (Some(0), Vec::new()),
             Since::Recent(count) => {
                 let first = self.kept.len().saturating_sub(count);
-                let kept = self.kept.range(first..).map(Arc::clone).collect();
-                return Subscription { missed: Missed::Count(0), kept, live, last };
+                (Some(0), self.kept.range(first..).map(Arc::clone).collect())
             }
+            Since::Event(id) => match id.and_then(|id| self.number_of(id)) {
+                Some(after) => self.after(after),
+                None => (None, Vec::new()),
+            },
         };
-        let kept: Vec<_> =
-            self.kept.iter().filter(|event| event.id.number > after).map(Arc::clone).collect();
-        let wanted = self.last.saturating_sub(after);
-        let missed = wanted.saturating_sub(u64::try_from(kept.len()).unwrap_or(u64::MAX));
-        Subscription { missed: Missed::Count(missed), kept, live, last }
+        Subscription { missed, kept, live: self.live.subscribe(), last: self.last }
     }
-}
 
-impl EventLog {
-    /// The number that this node has given to an event of the fleet at about the same time.
-    fn number_of(&self, mark: Mark) -> Option<u64> {
+    /// How many events after the one with this number are missed, and those that are kept.
+    fn after(&self, number: u64) -> (Option<u64>, Vec<Arc<Numbered>>) {
+        let kept = self.kept.iter().filter(|event| event.id.number > number);
+        let kept: Vec<_> = kept.map(Arc::clone).collect();
+        let wanted = self.last.saturating_sub(number);
+        (Some(wanted.saturating_sub(u64::try_from(kept.len()).unwrap_or(u64::MAX))), kept)
+    }
+
+    /// The number that this node has given to an event: to one of the fleet at about the same time, if
+    /// another node or run has named it.
+    fn number_of(&self, EventId { boot, number, mark }: EventId) -> Option<u64> {
+        if boot == self.boot {
+            return Some(number);
+        }
         let of_fleet = self.kept.iter().filter(|event| event.is_of_fleet).map(|event| event.id);
         let apart = |id: &EventId| id.mark.at.abs_diff(mark.at);
         let same = of_fleet.filter(|id| id.mark.what == mark.what && apart(id) <= APART);
@@ -280,55 +273,22 @@ mod tests {
     }
 
     #[test]
-    fn a_client_resumes_after_its_last_event() {
-        let mut log = log();
-        push(&mut log, 5);
-        let id = EventId { boot: 7, number: 3, mark: Mark::default() };
-        let subscription = log.subscription(Since::Event(EventId::parse(&id.to_string()).unwrap()));
-        assert_eq!((numbers(&subscription), subscription.missed), (vec![4, 5], Missed::Count(0)));
-        let newest = log.subscription(Since::Now);
-        assert_eq!((numbers(&newest), newest.missed), (vec![], Missed::Count(0)));
-    }
-
-    #[test]
-    fn a_client_learns_how_many_events_are_not_kept() {
-        let mut log = log();
-        push(&mut log, EVENTS + 10);
-        let subscription =
-            log.subscription(Since::Event(EventId { boot: 7, number: 4, mark: Mark::default() }));
-        assert_eq!((subscription.kept.len(), subscription.missed), (EVENTS, Missed::Count(6)));
-    }
-
-    #[test]
     fn a_new_client_gets_what_was_before_it() {
         let mut log = log();
         push(&mut log, 5);
         let latest = log.subscription(Since::Recent(2));
-        assert_eq!((numbers(&latest), latest.missed), (vec![4, 5], Missed::Count(0)));
+        assert_eq!((numbers(&latest), latest.missed), (vec![4, 5], Some(0)));
         assert_eq!(numbers(&log.subscription(Since::Recent(usize::MAX))), [1, 2, 3, 4, 5]);
         push(&mut log, EVENTS);
         let all = log.subscription(Since::Recent(usize::MAX));
-        assert_eq!((all.kept.len(), all.missed), (EVENTS, Missed::Count(0)));
+        assert_eq!((all.kept.len(), all.missed), (EVENTS, Some(0)));
     }
 
     #[test]
-    fn a_client_that_had_events_of_another_run_learns_that_there_is_a_gap() {
-        let mut log = log();
-        push(&mut log, 5);
-        let subscription = log.subscription(Since::Event(EventId {
-            boot: 8,
-            number: 3,
-            mark: Mark { at: 9, what: 9 },
-        }));
-        assert_eq!((numbers(&subscription), subscription.missed), (vec![], Missed::Unknown));
-        for wrong in [
-            "",
-            "7",
-            "7-3-0-0",
-            "000000000000000g-1-0-0",
-            "0000000000000007-1",
-            "0000000000000007-x-0-0",
-        ] {
+    fn the_name_of_an_event_reads_back() {
+        let id = EventId { boot: 7, number: 3, mark: Mark { at: 9, what: 10 } };
+        assert_eq!(EventId::parse(&id.to_string()), Some(id));
+        for wrong in ["", "7", "7-3-0-0", "000000000000000g-1-0-0", "0000000000000007-x-0-0"] {
             assert_eq!(EventId::parse(wrong), None, "{wrong}");
         }
     }
@@ -350,14 +310,14 @@ mod tests {
             tell(&mut other, &report);
         }
         let last = one.kept.back().unwrap().id;
-        let subscription = other.subscription(Since::Event(last));
-        assert_eq!((numbers(&subscription), subscription.missed), (vec![4], Missed::Count(0)));
+        let subscription = other.subscription(Since::Event(Some(last)));
+        assert_eq!((numbers(&subscription), subscription.missed), (vec![4], Some(0)));
 
         // Without an event of the fleet, or long after it, nobody knows.
         let long_ago = Mark { at: last.mark.at - 3600, ..last.mark };
         for mark in [Mark::default(), long_ago] {
-            let subscription = other.subscription(Since::Event(EventId { mark, ..last }));
-            assert_eq!((numbers(&subscription), subscription.missed), (vec![], Missed::Unknown));
+            let subscription = other.subscription(Since::Event(Some(EventId { mark, ..last })));
+            assert_eq!((numbers(&subscription), subscription.missed), (vec![], None));
         }
     }
 }

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use axum::Router;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use elevator_fleet::dispatch::Kinematics;
@@ -28,7 +29,7 @@ use super::{Ways, assemble, server};
 use crate::clearance::{self, ClearError, Clearance, Cleared};
 use crate::journal::Account;
 use crate::latch::{self, Latch};
-use crate::operator::NodeLoop;
+use crate::operator::{Event, NodeLoop};
 use crate::programs::Problem;
 use crate::tokens::{Scope, StoredTokens, Tokens};
 
@@ -75,7 +76,22 @@ enum Wish {
 
 /// Serves until somebody has cleared the latch here.
 pub(crate) async fn serve(listener: TcpListener, settings: LatchedSettings) {
-    let LatchedSettings { address, data_dir, node, latch, tls } = settings;
+    let endpoint = Endpoint { address: settings.address, is_tls: settings.tls.is_some() };
+    let LatchedSettings { data_dir, node, latch, tls, .. } = settings;
+    let (keeper, router, _tasks) = begin(endpoint, data_dir, node, latch);
+    tokio::select! {
+        () = keeper.run() => {}
+        () = server::accept(listener, tls, router) => {}
+    }
+}
+
+/// What answers requests, and the tasks behind it, of which the first is to be run.
+pub(super) fn begin(
+    endpoint: Endpoint,
+    data_dir: PathBuf,
+    node: NodeId,
+    latch: Latch,
+) -> (Keeper, Router, JoinSet<()>) {
     let (state, shown) = watch::channel(Arc::new(LatchState {
         running: false,
         node: node.clone(),
@@ -87,38 +103,34 @@ pub(crate) async fn serve(listener: TcpListener, settings: LatchedSettings) {
     let (counting, tokens) = watch::channel(Arc::default());
     let (frames, followed) = watch::channel(Frame::default());
     let (wishes, received) = mpsc::channel(QUEUE);
-    let stored = StoredTokens::new(data_dir.clone(), node.clone());
-    let mut keeper = Keeper {
+    let (source, events) = broadcast::channel(1);
+    let keeper = Keeper {
+        _events: source,
+        tokens: StoredTokens::new(data_dir.clone(), node.clone()),
         data_dir,
         node,
-        tokens: stored,
         wishes: received,
         clearing: JoinSet::new(),
         state,
         frames,
         counting,
     };
-    keeper.refresh().await.ok();
     keeper.show();
     let counted = match Counted::new(None, None) {
         Ok(counted) => counted,
         Err(reason) => unreachable!("the names of the metrics are valid: {reason}"),
     };
-    // No node answers, and none has events.
+    // No node answers.
     let node_loop = NodeLoop::new(mpsc::channel(1).0);
-    let (_events, events) = broadcast::channel(1);
-    let (router, _tasks) = assemble(
-        Some(Endpoint { address, is_tls: tls.is_some() }),
+    let (router, tasks) = assemble(
+        Some(endpoint),
         Ways { node_loop, events, tokens },
         Some(Latched { state: shown, frames: followed, keeper: wishes }),
         Kinematics::default(),
         counted,
         0,
     );
-    tokio::select! {
-        () = keeper.run() => {}
-        () = server::accept(listener, tls, router) => {}
-    }
+    (keeper, router, tasks)
 }
 
 impl Latched {
@@ -185,7 +197,7 @@ impl Latched {
 }
 
 /// The task's state.
-struct Keeper {
+pub(super) struct Keeper {
     data_dir: PathBuf,
     node: NodeId,
     tokens: StoredTokens,
@@ -196,11 +208,13 @@ struct Keeper {
     frames: watch::Sender<Frame>,
     /// The tokens that count.
     counting: watch::Sender<Arc<Tokens>>,
+    /// Of which there are none; streams end with it.
+    _events: broadcast::Sender<Event>,
 }
 
 impl Keeper {
     /// Serves until the latch is cleared.
-    async fn run(mut self) {
+    pub(super) async fn run(mut self) {
         let mut refresh = interval(REFRESH);
         loop {
             let wish = tokio::select! {

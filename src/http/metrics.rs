@@ -37,8 +37,8 @@ pub(super) struct Counted {
     elections: IntCounter,
     /// The mastership that was reported last, where events are counted.
     mastership: Option<(NodeState, Term)>,
-    missed: IntCounter,
-    missed_by_statistics: IntCounter,
+    pub(super) missed: IntCounter,
+    pub(super) missed_by_statistics: IntCounter,
     mqtt: Option<mqtt_metrics::Counted>,
     commits: Option<CommitTimes>,
 }
@@ -93,16 +93,6 @@ impl Counted {
             }
         }
     }
-
-    /// Counts events that were missed.
-    pub(super) fn miss(&self, events: u64) {
-        self.missed.inc_by(events);
-    }
-
-    /// Counts events that the statistics have missed.
-    pub(super) fn miss_statistics(&self, events: u64) {
-        self.missed_by_statistics.inc_by(events);
-    }
 }
 
 pub(super) async fn page(State(app): State<App>) -> Result<Response, Problem> {
@@ -112,7 +102,8 @@ pub(super) async fn page(State(app): State<App>) -> Result<Response, Problem> {
     let look = app.looks.take().await?;
     let orders = look.state.orders.iter().map(|order| order.state);
     let mut queues = look.status.queues.clone();
-    queues.extend(app.looks.queued().map(|(name, length)| (name.to_owned(), length)));
+    queues.insert("requests".to_owned(), app.node_loop.queued());
+    queues.insert("http_looks".to_owned(), app.looks.queued());
     queues.extend(app.counted.mqtt.iter().map(|mqtt| ("mqtt".to_owned(), mqtt.queued())));
     let clients = (app.streams(), &queues);
     let page = Page::new(&app.counted)

@@ -27,7 +27,6 @@ mod events;
 mod extract;
 mod health;
 pub(crate) mod latched;
-mod limits;
 mod metrics;
 mod openapi;
 mod origin;
@@ -55,7 +54,6 @@ use tokio::task::JoinSet;
 use tracing::{error, warn};
 
 use self::admission::Doorkeeper;
-use self::calls::Calls;
 use self::events::EventLog;
 use self::latched::Latched;
 use self::metrics::Counted;
@@ -198,14 +196,12 @@ fn assemble(
     let (collector, figures) =
         Collector::new(served, looks.clone(), node_loop.clone(), counted.clone());
     let (doorkeeper, admission) = Doorkeeper::new();
-    let calls = Calls::new(node_loop.clone());
     let (seats, own_seats) = (routes::seats(), routes::seats());
     let audits = Arc::new(Semaphore::new(1));
     let router = routes::router(App {
         looks,
         events,
         admission,
-        calls,
         figures,
         tokens,
         counted,

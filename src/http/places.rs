@@ -1,12 +1,8 @@
 //! How many connections and event streams there may be, of all clients and of each.
 
 use std::collections::HashMap;
-use std::io;
-use std::pin::Pin;
 use std::sync::{Arc, Weak};
-use std::task::{Context, Poll};
 
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::origin::Origin;
@@ -48,7 +44,8 @@ struct Share {
     streams: Arc<Semaphore>,
 }
 
-/// A connection's place; it is free again when this is dropped.
+/// A connection's place, as an extension of each of its requests; it is free again when this is
+/// dropped.
 #[derive(Debug)]
 pub(super) struct Place {
     _all: OwnedSemaphorePermit,
@@ -102,30 +99,12 @@ impl Place {
         self.is_spare
     }
 
-    /// The streams of the connection's owner.
-    pub(super) fn streams(&self) -> Streams {
-        Streams(Arc::clone(&self.share))
-    }
-}
-
-/// The streams of one computer or account, as an extension of each of its requests.
-#[derive(Debug, Clone)]
-pub(super) struct Streams(Arc<Share>);
-
-/// The place of a client of an event stream; it is free again when this is dropped.
-#[derive(Debug)]
-pub(super) struct Seat {
-    _all: OwnedSemaphorePermit,
-    _own: OwnedSemaphorePermit,
-}
-
-impl Streams {
-    /// A place, of these for all.
+    /// A place for an event stream, of these for all.
     ///
     /// # Errors
     /// 503 if there is none.
-    pub(super) fn take(&self, all: &Arc<Semaphore>) -> Result<Seat, Problem> {
-        let own = Arc::clone(&self.0.streams).try_acquire_owned().map_err(|_none_free| {
+    pub(super) fn seat(self: &Arc<Self>, all: &Arc<Semaphore>) -> Result<Seat, Problem> {
+        let own = Arc::clone(&self.share.streams).try_acquire_owned().map_err(|_none_free| {
             let [_, computer] = OF_COMPUTER;
             let [_, account] = OF_ACCOUNT;
             Problem::busy(format!(
@@ -136,61 +115,17 @@ impl Streams {
         let all = Arc::clone(all).try_acquire_owned().map_err(|_none_free| {
             Problem::busy(format!("the node already serves {STREAMS} event streams"))
         })?;
-        Ok(Seat { _all: all, _own: own })
+        Ok(Seat { _all: all, _own: own, _place: Arc::clone(self) })
     }
 }
 
-/// A connection with its place. It keeps it when it becomes a WebSocket, which a separate task serves.
+/// The place of a client of an event stream; it is free again when this is dropped.
 #[derive(Debug)]
-pub(super) struct Placed<S> {
-    stream: S,
-    _place: Place,
-}
-
-impl<S> Placed<S> {
-    pub(super) fn new(stream: S, place: Place) -> Self {
-        Self { stream, _place: place }
-    }
-}
-
-impl<S: AsyncRead + Unpin> AsyncRead for Placed<S> {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        into: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(context, into)
-    }
-}
-
-impl<S: AsyncWrite + Unpin> AsyncWrite for Placed<S> {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, bytes)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        slices: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(context, slices)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
-    }
+pub(super) struct Seat {
+    _all: OwnedSemaphorePermit,
+    _own: OwnedSemaphorePermit,
+    /// A connection that has become a WebSocket, which a separate task serves, keeps its place.
+    _place: Arc<Place>,
 }
 
 #[cfg(test)]
@@ -208,16 +143,20 @@ mod tests {
             [(computer(7), OF_COMPUTER, computer(8)), (other, OF_ACCOUNT, root)]
         {
             let (mut places, seats) = (Places::new(), Arc::new(Semaphore::new(STREAMS)));
-            let mut held: Vec<_> = (0..1000).filter_map(|_| places.take(greedy)).collect();
+            let mut held: Vec<_> =
+                (0..1000).filter_map(|_| places.take(greedy)).map(Arc::new).collect();
             let usual = held.iter().filter(|place| !place.is_spare()).count();
             assert_eq!([usual, held.len() - usual], [bounds[0], SPARE_OF_ONE]);
-            let streams = held[0].streams();
-            let seated: Vec<_> = (0..1000).filter_map(|_| streams.take(&seats).ok()).collect();
+            let usual = held.iter().find(|place| !place.is_spare()).map(Arc::clone).unwrap();
+            let seated: Vec<_> = (0..1000).filter_map(|_| usual.seat(&seats).ok()).collect();
             assert_eq!(seated.len(), bounds[1]);
-            let place = places.take(other).unwrap();
-            assert!(!place.is_spare() && place.streams().take(&seats).is_ok());
-            held.retain(Place::is_spare);
-            assert!(!places.take(greedy).unwrap().is_spare());
+            let place = Arc::new(places.take(other).unwrap());
+            assert!(!place.is_spare() && place.seat(&seats).is_ok());
+            held.retain(|place| place.is_spare());
+            drop(usual);
+            let again = (0..1000).filter_map(|_| places.take(greedy));
+            let again: Vec<_> = again.filter(|place| !place.is_spare()).collect();
+            assert_eq!(again.len(), bounds[0] - 1, "a stream keeps the place of its connection");
         }
     }
 

@@ -24,7 +24,7 @@ use super::access;
 use super::admission::Admission;
 use super::assets;
 use super::auth::{Local, Pass, local, token};
-use super::calls::{self, Calls};
+use super::calls;
 use super::commands;
 use super::diagnostics;
 use super::events::{EventId, Events, Since};
@@ -33,7 +33,7 @@ use super::health;
 use super::latched::Latched;
 use super::metrics::{self, Counted};
 use super::openapi;
-use super::places::{STREAMS, Streams};
+use super::places::{Place, STREAMS};
 use super::sessions;
 use super::snapshot::{Look, Looks};
 use super::statistics::{self, Figures};
@@ -60,7 +60,6 @@ pub(super) struct App {
     pub(super) looks: Looks,
     pub(super) events: Events,
     pub(super) admission: Admission,
-    pub(super) calls: Calls,
     pub(super) figures: Figures,
     pub(super) tokens: watch::Receiver<Arc<Tokens>>,
     pub(super) counted: Counted,
@@ -276,6 +275,11 @@ fn is_own(host: &str, own: SocketAddr) -> bool {
             .is_ok_and(|address: std::net::IpAddr| address == own.ip() || address.is_loopback())
 }
 
+/// The status of what a request has made, or an earlier one with its id.
+pub(super) fn created_or_known(is_new: bool) -> StatusCode {
+    if is_new { StatusCode::CREATED } else { StatusCode::OK }
+}
+
 pub(super) fn json(status: StatusCode, value: &impl Serialize) -> Response {
     match serde_json::to_vec(value) {
         Ok(body) => {
@@ -352,7 +356,7 @@ const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 pub(super) async fn follow_events(
     State(app): State<App>,
     Query(resume): Query<Resume>,
-    Extension(streams): Extension<Streams>,
+    Extension(place): Extension<Arc<Place>>,
     reader: Option<Extension<Token>>,
     local: Option<Extension<Local>>,
     headers: HeaderMap,
@@ -365,12 +369,12 @@ pub(super) async fn follow_events(
         }
     }
     let is_own = local.is_some_and(|Extension(local)| local.scope >= Scope::Operate);
-    let seat = streams.take(if is_own { &app.own_seats } else { &app.seats })?;
+    let seat = place.seat(if is_own { &app.own_seats } else { &app.seats })?;
     // What a browser sends after a break is newer than what the address says.
     let after = headers.get(LAST_EVENT_ID).and_then(|id| id.to_str().ok()).map(str::to_owned);
     let since = match after.or(resume.after).filter(|_| app.latched.is_none()) {
         None => resume.recent.map_or(Since::Now, Since::Recent),
-        Some(text) => EventId::parse(&text).map_or(Since::Unknown, Since::Event),
+        Some(text) => Since::Event(EventId::parse(&text)),
     };
     let subscription = app.events.subscribe(since).await.ok_or_else(Problem::no_answer)?;
     let (state, states) = app.states().await?;

@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -25,7 +26,7 @@ use tracing::{debug, info, warn};
 
 use super::auth::Local;
 use super::origin::Origin;
-use super::places::{Place, Placed, Places, Streams};
+use super::places::{Place, Places};
 use super::tls::{Renewal, TlsFiles};
 use crate::programs::Problem;
 use crate::tokens::Scope;
@@ -179,22 +180,21 @@ pub(super) async fn accompany<S>(
     S: AsyncRead + AsyncWrite + Send + 'static,
 {
     let is_spare = place.is_spare();
-    let door = Door { router, streams: place.streams(), is_spare, local };
+    let talk = converse(stream, tls, Door { router, place: Arc::new(place), local });
     if !is_spare {
-        return converse(stream, place, tls, door).await;
-    }
-    if timeout(SPARE_LIMIT, converse(stream, place, tls, door)).await.is_err() {
+        talk.await;
+    } else if timeout(SPARE_LIMIT, talk).await.is_err() {
         debug!("a connection beyond the limits took too long");
     }
 }
 
-async fn converse<S>(stream: S, place: Place, tls: Option<TlsAcceptor>, door: Door)
+async fn converse<S>(stream: S, tls: Option<TlsAcceptor>, door: Door)
 where
     S: AsyncRead + AsyncWrite + Send + 'static,
 {
     let mut stream = TimeoutStream::new(stream);
     stream.set_write_timeout(Some(WRITE_LIMIT));
-    let stream = Placed::new(Box::pin(stream), place);
+    let stream = Box::pin(stream);
     let Some(tls) = tls else {
         return answer(stream, door).await;
     };
@@ -207,7 +207,7 @@ where
 
 /// Answers the requests of one connection.
 async fn answer<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(stream: S, door: Door) {
-    let is_spare = door.is_spare;
+    let is_spare = door.place.is_spare();
     let service = service_fn(move |request| door.clone().answer(request));
     let served = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -225,17 +225,16 @@ async fn answer<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(stream: S, d
 #[derive(Debug, Clone)]
 struct Door {
     router: Router,
-    streams: Streams,
-    is_spare: bool,
+    place: Arc<Place>,
     local: Option<Local>,
 }
 
 impl Door {
     async fn answer(self, mut request: Request<Incoming>) -> Result<Response, Infallible> {
-        if self.is_spare && request.uri().path() != "/healthz" {
+        if self.place.is_spare() && request.uri().path() != "/healthz" {
             return Ok(Problem::busy("there are too many connections").into_response());
         }
-        request.extensions_mut().insert(self.streams);
+        request.extensions_mut().insert(self.place);
         if let Some(local) = self.local {
             request.extensions_mut().insert(local);
         }

@@ -14,7 +14,7 @@ use utoipa::ToSchema;
 
 use super::auth::{Bearer, authorize};
 use super::extract::Path;
-use super::routes::{App, json, parsed};
+use super::routes::{App, created_or_known, json, parsed};
 use crate::operator::SessionChange;
 use crate::programs::{
     OpenSession, Problem, Way, chosen_or_random, floor, not_open, other_owner, owner, refused,
@@ -118,7 +118,7 @@ pub(super) async fn open_session(
     let (parts, body) = request.into_parts();
     let bearer = authorize(&app, &parts, Scope::Call).await?;
     let (session, is_new) = open_for(&app, &bearer, parsed(body).await?).await?;
-    let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
+    let status = created_or_known(is_new);
     let there = [(header::LOCATION, format!("/api/v1/sessions/{}", session.id))];
     Ok((there, json(status, &SessionView::from(&session))).into_response())
 }

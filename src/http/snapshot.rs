@@ -50,7 +50,6 @@ type Wish = oneshot::Sender<Result<Arc<Look>, Refused>>;
 /// Where a look can be had, and where states are published.
 #[derive(Debug, Clone)]
 pub(super) struct Looks {
-    node_loop: NodeLoop,
     wishes: mpsc::Sender<Wish>,
     frames: watch::Sender<Frame>,
 }
@@ -66,10 +65,9 @@ impl Looks {
         look.await.unwrap_or_else(|_closed| Err(Refused::no_answer()))
     }
 
-    /// How much waits in the queues in front of the node's loop, by name.
-    pub(super) fn queued(&self) -> [(&'static str, usize); 2] {
-        let looks = self.wishes.max_capacity() - self.wishes.capacity();
-        [("requests", self.node_loop.queued()), ("http_looks", looks)]
+    /// How many clients wait for a look.
+    pub(super) fn queued(&self) -> usize {
+        self.wishes.max_capacity() - self.wishes.capacity()
     }
 
     /// The frames of states, from here on. Take a look afterwards: that is the first one.
@@ -95,7 +93,7 @@ impl Looker {
     pub(super) fn new(node_loop: NodeLoop, kinematics: Kinematics) -> (Self, Looks) {
         let (sender, wishes) = mpsc::channel(WISHES);
         let frames = watch::Sender::new(Frame::default());
-        let looks = Looks { node_loop: node_loop.clone(), wishes: sender, frames: frames.clone() };
+        let looks = Looks { wishes: sender, frames: frames.clone() };
         let began = Instant::now();
         (
             Self {

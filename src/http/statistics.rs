@@ -42,28 +42,23 @@ const WISHES: usize = 16;
 /// The farthest that clocks are from UTC, in minutes.
 const MOST_OFFSET: i16 = 14 * 60;
 
-/// What a client wants.
-#[derive(Debug)]
-enum Wish {
-    Statistics(Asked, oneshot::Sender<Statistics>),
-    Csv(Asked, oneshot::Sender<String>),
-}
+/// Reads what was counted.
+type Wish = Box<dyn FnOnce(&Tally) + Send>;
 
 /// Where the statistics can be had.
 #[derive(Debug, Clone)]
 pub(super) struct Figures(mpsc::Sender<Wish>);
 
 impl Figures {
-    async fn statistics(&self, asked: Asked) -> Option<Statistics> {
-        let (answer, statistics) = oneshot::channel();
-        self.0.send(Wish::Statistics(asked, answer)).await.ok()?;
-        statistics.await.ok()
-    }
-
-    async fn csv(&self, asked: Asked) -> Option<String> {
-        let (answer, csv) = oneshot::channel();
-        self.0.send(Wish::Csv(asked, answer)).await.ok()?;
-        csv.await.ok()
+    async fn read<T: Send + 'static>(
+        &self,
+        reading: impl FnOnce(&Tally) -> T + Send + 'static,
+    ) -> Result<T, Problem> {
+        let (answer, figures) = oneshot::channel();
+        // A client that has gone does not need it.
+        let wish: Wish = Box::new(move |tally: &Tally| drop(answer.send(reading(tally))));
+        self.0.send(wish).await.map_err(|_closed| Problem::no_answer())?;
+        figures.await.map_err(|_closed| Problem::no_answer())
     }
 }
 
@@ -126,7 +121,7 @@ impl Collector {
                     Err(RecvError::Lagged(events)) => self.miss(events),
                     Err(RecvError::Closed) => return,
                 },
-                Some(wish) = self.wishes.recv() => self.answer(wish),
+                Some(wish) = self.wishes.recv() => wish(&self.tally),
                 kept = next(&mut self.kept) => self.restore(kept),
                 _ = watch.tick() => self.look().await,
                 _ = save.tick() => self.save().await,
@@ -149,7 +144,7 @@ impl Collector {
 
     /// Calls that were served meanwhile may be missing.
     fn miss(&self, events: u64) {
-        self.counted.miss_statistics(events);
+        self.counted.missed_by_statistics.inc_by(events);
         warn!(events, "events came too fast: the statistics may lack calls");
     }
 
@@ -181,16 +176,6 @@ impl Collector {
         debug!(reason = refused, "the statistics are not written yet");
         self.tally.week.postpone(&changes);
     }
-
-    fn answer(&self, wish: Wish) {
-        // A client that has gone does not need it.
-        match wish {
-            Wish::Statistics(asked, answer) => {
-                drop(answer.send(self.tally.week.statistics(&asked)));
-            }
-            Wish::Csv(asked, answer) => drop(answer.send(self.tally.week.csv(&asked))),
-        }
-    }
 }
 
 /// What was kept; `None` if it can't be read. Never completes if nothing is awaited. Cancel-safe.
@@ -216,35 +201,21 @@ fn cars(status: &Status) -> impl Iterator<Item = (&NodeId, CarState)> {
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Part {
     window: Option<String>,
-    utc_offset: Option<String>,
+    #[serde(default)]
+    utc_offset: i16,
 }
 
-impl Part {
-    fn window(&self) -> Result<Window, Problem> {
-        let Some(name) = &self.window else {
-            return Ok(Window::Day);
-        };
-        let known = Window::ALL.into_iter().find(|window| window.name() == name);
-        known.ok_or_else(|| {
-            Problem::malformed(format!("unknown window {name:?}: use `hour`, `day` or `week`"))
-        })
+async fn asked(app: &App, Part { window, utc_offset }: Part) -> Result<Asked, Problem> {
+    let name = window.as_deref().unwrap_or("day");
+    let window = Window::ALL.into_iter().find(|window| window.name() == name);
+    let window = window.ok_or_else(|| {
+        Problem::malformed(format!("unknown window {name:?}: use `hour`, `day` or `week`"))
+    })?;
+    if !(-MOST_OFFSET..=MOST_OFFSET).contains(&utc_offset) {
+        return Err(Problem::malformed(format!(
+            "invalid UTC offset {utc_offset}: use minutes from -{MOST_OFFSET} to {MOST_OFFSET}"
+        )));
     }
-
-    fn utc_offset(&self) -> Result<i16, Problem> {
-        let Some(text) = &self.utc_offset else {
-            return Ok(0);
-        };
-        let offset = text.parse().ok().filter(|offset: &i16| offset.abs() <= MOST_OFFSET);
-        offset.ok_or_else(|| {
-            Problem::malformed(format!(
-                "invalid UTC offset {text:?}: use minutes from -{MOST_OFFSET} to {MOST_OFFSET}"
-            ))
-        })
-    }
-}
-
-async fn asked(app: &App, part: &Part) -> Result<Asked, Problem> {
-    let (window, utc_offset) = (part.window()?, part.utc_offset()?);
     let look = app.looks.take().await?;
     Ok(Asked {
         node: look.status.node.to_string(),
@@ -272,8 +243,8 @@ pub(super) async fn get_statistics(
     State(app): State<App>,
     Query(part): Query<Part>,
 ) -> Result<Response, Problem> {
-    let asked = asked(&app, &part).await?;
-    let statistics = app.figures.statistics(asked).await.ok_or_else(Problem::no_answer)?;
+    let asked = asked(&app, part).await?;
+    let statistics = app.figures.read(move |tally| tally.week.statistics(&asked)).await?;
     Ok(json(StatusCode::OK, &statistics))
 }
 
@@ -291,9 +262,9 @@ pub(super) async fn get_statistics_csv(
     State(app): State<App>,
     Query(part): Query<Part>,
 ) -> Result<Response, Problem> {
-    let asked = asked(&app, &part).await?;
+    let asked = asked(&app, part).await?;
     let name = format!("liftmesh-{}-{}.csv", asked.node, asked.window.name());
-    let text = app.figures.csv(asked).await.ok_or_else(Problem::no_answer)?;
+    let text = app.figures.read(move |tally| tally.week.csv(&asked)).await?;
     let about = [
         (header::CONTENT_TYPE, "text/csv; charset=utf-8".to_owned()),
         (header::CACHE_CONTROL, "no-store".to_owned()),
@@ -305,24 +276,6 @@ pub(super) async fn get_statistics_csv(
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn part(window: &str, utc_offset: &str) -> Part {
-        let text = |text: &str| (!text.is_empty()).then(|| text.to_owned());
-        Part { window: text(window), utc_offset: text(utc_offset) }
-    }
-
-    #[test]
-    fn a_part_is_a_window_and_an_offset() {
-        assert_eq!(part("", "").window().unwrap(), Window::Day);
-        assert_eq!(part("week", "").window().unwrap(), Window::Week);
-        assert_eq!(part("", "-210").utc_offset().unwrap(), -210);
-        for wrong in ["month", "Day", "day "] {
-            assert_eq!(part(wrong, "").window().unwrap_err().status(), StatusCode::BAD_REQUEST);
-        }
-        for wrong in ["841", "-841", "x", "1.5", "99999999"] {
-            assert_eq!(part("", wrong).utc_offset().unwrap_err().status(), StatusCode::BAD_REQUEST);
-        }
-    }
 
     /// Own car, peers and lost cabins; nodes without a car have no state.
     #[test]

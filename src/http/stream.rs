@@ -2,8 +2,7 @@
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
-use std::ops::Range;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::ws::Utf8Bytes;
@@ -17,62 +16,29 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, watch};
 
 use super::auth::Pass;
-use super::events::{Missed, Numbered, Subscription};
+use super::events::{Numbered, Subscription};
 use super::places::Seat;
 
-/// A message of a stream. Clients share it: it is rendered once.
+/// A message of a stream, rendered for all clients together.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Frame(Arc<Rendered>);
-
-#[derive(Debug, Default)]
-struct Rendered {
-    kind: &'static str,
-    /// The name from which a client can resume.
-    id: Option<String>,
+pub(super) struct Frame {
     /// As a server-sent event.
-    event: Bytes,
-    /// The JSON in it.
-    data: Range<usize>,
-    /// As a message of a WebSocket, once a client needs it.
-    text: OnceLock<Utf8Bytes>,
+    pub(super) event: Bytes,
+    /// As a message of a WebSocket: an object with `event`, `id` if there is one, and `data`.
+    pub(super) text: Utf8Bytes,
 }
 
 impl Frame {
+    /// `id` is the name from which a client can resume.
     pub(super) fn new(kind: &'static str, id: Option<&str>, data: &impl Serialize) -> Self {
-        let mut text = format!("event: {kind}\n");
-        if let Some(id) = id {
-            text.extend(["id: ", id, "\n"]);
-        }
-        text.push_str("data: ");
-        let start = text.len();
         // JSON needs no line feeds. Types that can't fail to serialize are all there are.
-        text.push_str(&serde_json::to_string(data).unwrap_or_default());
-        let data = start..text.len();
-        text.push_str("\n\n");
-        let id = id.map(str::to_owned);
-        Self(Arc::new(Rendered { kind, id, event: text.into(), data, text: OnceLock::new() }))
-    }
-
-    /// As a server-sent event.
-    pub(super) fn event(&self) -> Bytes {
-        self.0.event.clone()
-    }
-
-    /// As a message of a WebSocket: an object with `event`, `id` if there is one, and `data`.
-    pub(super) fn text(&self) -> Utf8Bytes {
-        self.0.text.get_or_init(|| self.0.render_text().into()).clone()
-    }
-}
-
-impl Rendered {
-    fn render_text(&self) -> String {
-        let data = self.event.get(self.data.clone()).unwrap_or_default();
-        let data = std::str::from_utf8(data).unwrap_or_default();
-        let kind = self.kind;
-        match &self.id {
-            // No id has a character that JSON would escape.
-            Some(id) => format!(r#"{{"event":"{kind}","id":"{id}","data":{data}}}"#),
-            None => format!(r#"{{"event":"{kind}","data":{data}}}"#),
+        let data = serde_json::to_string(data).unwrap_or_default();
+        // No id has a character that JSON would escape.
+        let ids = id.map(|id| (format!("id: {id}\n"), format!(r#""id":"{id}","#)));
+        let (line, field) = ids.unwrap_or_default();
+        Self {
+            event: format!("event: {kind}\n{line}data: {data}\n\n").into(),
+            text: format!(r#"{{"event":"{kind}",{field}"data":{data}}}"#).into(),
         }
     }
 }
@@ -113,10 +79,8 @@ impl Client {
         seat: Seat,
     ) -> Self {
         let mut first = VecDeque::from([state]);
-        match missed {
-            Missed::Count(0) => {}
-            Missed::Count(events) => first.push_back(missing(Some(events))),
-            Missed::Unknown => first.push_back(missing(None)),
+        if missed != Some(0) {
+            first.push_back(missing(missed));
         }
         first.extend(kept.iter().map(|event| event.frame()));
         states.mark_unchanged();
@@ -126,7 +90,7 @@ impl Client {
     pub(super) fn into_response(self) -> Response {
         let frames = stream::unfold(self, |mut client| async move {
             let frame = client.next().await.ok()?;
-            Some((Ok::<_, Infallible>(frame.event()), client))
+            Some((Ok::<_, Infallible>(frame.event), client))
         });
         let headers = [
             (header::CONTENT_TYPE, "text/event-stream"),

@@ -1,0 +1,374 @@
+//! A node's HTTP side without its sockets, in front of a brain that is alone, without a disk.
+
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::request::Builder;
+use axum::response::Response;
+use elevator_driver::{DoorState, DriveFeedback, Floor, FloorCount, PanelEvent, PanelInputs};
+use elevator_fleet::car::CarSettings;
+use elevator_fleet::climate::ClimateSettings;
+use elevator_fleet::dispatch::Kinematics;
+use elevator_fleet::election::ElectionSettings;
+use elevator_fleet::model::{FleetName, Mac, MeshTimes, NodeId, Role, Timestamp};
+use elevator_fleet::node::{Identity, Node, NodeSettings, Report, Status};
+use elevator_fleet::settings::{SessionEnd, Settings, Words};
+use elevator_fleet::store::Restored;
+use elevator_fleet::wire::{Nonce, Protocol};
+use futures_util::{Stream, StreamExt};
+use hyper::service::Service;
+use hyper_util::service::TowerToHyperService;
+use serde_json::Value;
+use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
+use tokio::sync::{broadcast, mpsc, oneshot, watch};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout};
+
+use super::super::metrics::Counted;
+use super::super::origin::Origin;
+use super::super::places::{Place, Places};
+use super::super::routes::Endpoint;
+use super::super::{Ways, assemble, server};
+use crate::journal::CommitTimes;
+use crate::mqtt_metrics;
+use crate::operator::{Author, EVENTS, Event, NodeLoop, Query, Reply, Request, SessionChange};
+use crate::statistics::{Changes, Quarter, Slot};
+use crate::tokens::{Change, Scope, TokenHash, Tokens};
+
+const ACCOUNT: Origin = Origin::Account(Some(1000));
+
+/// What the fleets of these tests have.
+pub(super) const TOKENS: [(Scope, &str); 4] = [
+    (Scope::View, "liftmesh-token-view"),
+    (Scope::Call, "liftmesh-token-call"),
+    (Scope::Access, "liftmesh-token-access"),
+    (Scope::Operate, "liftmesh-token-operate"),
+];
+pub(super) const VIEW: Option<&str> = Some(TOKENS[0].1);
+pub(super) const CALL: Option<&str> = Some(TOKENS[1].1);
+pub(super) const ACCESS: Option<&str> = Some(TOKENS[2].1);
+pub(super) const OPERATE: Option<&str> = Some(TOKENS[3].1);
+
+pub(super) const LOOPBACK: &str = "127.0.0.1:7080";
+pub(super) const BEYOND: &str = "192.168.1.11:7080";
+
+fn tokens() -> Tokens {
+    let mut settings = Settings::default();
+    for (scope, text) in TOKENS {
+        let (name, hash) = (format!("of-{scope}").parse().unwrap(), TokenHash::of(text));
+        let change = Change::Create { name, scope, hash, lifetime_s: None };
+        let setting = change.register(&settings, SystemTime::now()).unwrap();
+        settings.set(setting, Words::new("kovac").unwrap(), Nonce(1)).unwrap();
+    }
+    Tokens::of(&settings)
+}
+
+/// A place for a connection of an account that has no other.
+pub(super) fn place() -> Arc<Place> {
+    Arc::new(Places::new().take(ACCOUNT).unwrap())
+}
+
+/// What the loop was told.
+#[derive(Debug)]
+pub(super) enum Told {
+    By(Author),
+    Keep(Changes),
+}
+
+/// The node's loop: a brain with a car at the lowest floor.
+struct Brain {
+    node: Node,
+    began: Instant,
+    /// Its status, if not its own.
+    shown: Option<Status>,
+    /// The statistics on its disk.
+    kept: Vec<(Slot, Quarter)>,
+    told: mpsc::Sender<Told>,
+}
+
+impl Brain {
+    fn new(told: mpsc::Sender<Told>) -> Self {
+        let floors = FloorCount::new(4).unwrap();
+        let mut node = Node::new(NodeSettings {
+            identity: Identity {
+                fleet: FleetName::new("liftmesh").unwrap(),
+                node: NodeId::new("A").unwrap(),
+                address: Ipv4Addr::LOCALHOST,
+                mac: Mac::of(Ipv4Addr::LOCALHOST),
+                role: Role::Cabin,
+                link_port: 46_100,
+                nonce: Nonce(1),
+            },
+            election: ElectionSettings::of(Protocol::LowestIp),
+            floors,
+            mesh: MeshTimes::default(),
+            car: Some(CarSettings::new(floors)),
+            climate: ClimateSettings::default(),
+            restored: Restored::default(),
+            seed: 1,
+        });
+        node.start(Timestamp::START);
+        let at_rest = PanelInputs {
+            floor: Some(Floor::BOTTOM),
+            drive: DriveFeedback::Stopped,
+            door: DoorState::Closed,
+            ..PanelInputs::default()
+        };
+        for event in [PanelEvent::Connected, PanelEvent::Inputs(at_rest)] {
+            node.handle_panel(event, Timestamp::START);
+        }
+        Self { node, began: Instant::now(), shown: None, kept: Vec::new(), told }
+    }
+
+    async fn run(mut self, mut asked: mpsc::Receiver<Request>) {
+        while let Some(Request { query, reply }) = asked.recv().await {
+            let answer = self.answer(query, Timestamp::START + self.began.elapsed());
+            while self.node.poll_action().is_some() {}
+            // A client that has gone does not need it.
+            drop(reply.send(answer));
+        }
+    }
+
+    fn answer(&mut self, query: Query, now: Timestamp) -> Reply {
+        let node = &mut self.node;
+        match query {
+            Query::Status => {
+                let status = self.shown.clone().unwrap_or_else(|| node.status(now));
+                Reply::Status(Box::new(status))
+            }
+            Query::Follow(id) => Reply::Followed(node.followed_call(id)),
+            Query::Place(request) => Reply::Requested(node.handle_request(&request, now)),
+            Query::Earlier(request) => Reply::Earlier(node.earlier(&request)),
+            Query::OpenSession(request) => Reply::Session(node.handle_session(&request, now)),
+            Query::ChangeSession { id, change, bearer } => {
+                let changed = match change {
+                    SessionChange::Floor { floor, seconds, access } => {
+                        node.handle_session_floor(id, floor, seconds, (access, &*bearer), now)
+                    }
+                    SessionChange::End => node.handle_session_end(id, None, &bearer, now),
+                    SessionChange::Withdraw => {
+                        node.handle_session_end(id, Some(SessionEnd::Withdrawn), &bearer, now)
+                    }
+                    SessionChange::Stop(_) => {
+                        node.handle_session_end(id, Some(SessionEnd::Operator), &bearer, now)
+                    }
+                };
+                Reply::Session(changed.map(|session| (session, false)))
+            }
+            Query::Command(command, author) => {
+                let Author { operator, reason, .. } = author.clone();
+                self.told.try_send(Told::By(author)).unwrap();
+                Reply::Command(node.handle_command(command, &operator, reason.as_deref(), now))
+            }
+            Query::Release { floor, time, .. } => {
+                Reply::Released(node.handle_release(floor, time, now))
+            }
+            Query::Audit => Reply::Audit(oneshot::channel().1),
+            Query::Statistics => {
+                let (kept, statistics) = oneshot::channel();
+                kept.send(std::mem::take(&mut self.kept)).unwrap();
+                Reply::Statistics(statistics)
+            }
+            Query::KeepStatistics(changes) => {
+                self.told.try_send(Told::Keep(changes)).unwrap();
+                Reply::StatisticsKept(Ok(()))
+            }
+            other => panic!("nobody asked for {other:?}"),
+        }
+    }
+}
+
+/// A node's HTTP side.
+pub(super) struct Side {
+    pub(super) router: Router,
+    pub(super) tokens: watch::Sender<Arc<Tokens>>,
+    pub(super) events: broadcast::Sender<Event>,
+    pub(super) told: mpsc::Receiver<Told>,
+    running: JoinSet<()>,
+}
+
+impl Side {
+    /// As at this address, over TLS.
+    pub(super) fn new(address: &str) -> Self {
+        Self::with(address, None, Vec::new())
+    }
+
+    /// Of a node with this status, and statistics on its disk.
+    pub(super) fn with(address: &str, shown: Option<Status>, kept: Vec<(Slot, Quarter)>) -> Self {
+        let (asked, requests) = mpsc::channel(16);
+        let (mut side, told) = Self::over(address, true, asked);
+        side.running.spawn(Brain { shown, kept, ..Brain::new(told) }.run(requests));
+        side
+    }
+
+    /// In front of this loop.
+    pub(super) fn over(
+        address: &str,
+        is_tls: bool,
+        asked: mpsc::Sender<Request>,
+    ) -> (Self, mpsc::Sender<Told>) {
+        let (tokens, known) = watch::channel(Arc::new(tokens()));
+        let counted = Counted::new(mqtt_metrics::Counted::new().ok(), CommitTimes::new().ok());
+        let counted = counted.unwrap();
+        let (events, heard) = broadcast::channel(2 * EVENTS);
+        let (tell, told) = mpsc::channel(64);
+        let ways = Ways { node_loop: NodeLoop::new(asked), events: heard, tokens: known };
+        let endpoint = Some(Endpoint { address: address.parse().unwrap(), is_tls });
+        let (router, running) = assemble(endpoint, ways, None, Kinematics::default(), counted, 7);
+        (Self { router, tokens, events, told, running }, tell)
+    }
+
+    pub(super) async fn ask(
+        &self,
+        method: &str,
+        path: &str,
+        token: Option<&str>,
+        body: &Value,
+    ) -> Response {
+        self.send(Builder::new().method(method).uri(path), token, body).await
+    }
+
+    pub(super) async fn send(
+        &self,
+        request: Builder,
+        token: Option<&str>,
+        body: &Value,
+    ) -> Response {
+        send(&self.router, request, token, body).await
+    }
+
+    /// The status of a response, and its JSON.
+    pub(super) async fn json(
+        &self,
+        method: &str,
+        path: &str,
+        token: Option<&str>,
+        body: &Value,
+    ) -> (u16, Value) {
+        json(self.ask(method, path, token, body).await).await
+    }
+
+    pub(super) async fn get(&self, path: &str) -> Value {
+        self.json("GET", path, VIEW, &Value::Null).await.1
+    }
+
+    /// The status of a response to a request for reading.
+    pub(super) async fn status(&self, path: &str, token: Option<&str>) -> u16 {
+        self.ask("GET", path, token, &Value::Null).await.status().as_u16()
+    }
+
+    pub(super) fn report(&self, report: &Report) {
+        self.events.send(Event::new(report, SystemTime::UNIX_EPOCH)).unwrap();
+    }
+
+    pub(super) fn happen(&self, events: usize) {
+        for _ in 0..events {
+            self.report(&Report::DriveRefused);
+        }
+    }
+
+    pub(super) fn revoke(&self, name: &str) {
+        let name = name.parse().unwrap();
+        self.tokens.send_modify(|tokens| *tokens = Arc::new(tokens.without(&name)));
+    }
+}
+
+/// What a router answers. A body that is a text is sent as it is.
+pub(super) async fn send(
+    router: &Router,
+    mut request: Builder,
+    token: Option<&str>,
+    body: &Value,
+) -> Response {
+    if let Some(token) = token {
+        request = request.header("Authorization", format!("Bearer {token}"));
+    }
+    if request.extensions_ref().is_some_and(|has| has.get::<Arc<Place>>().is_none()) {
+        request = request.extension(place());
+    }
+    let body = match body {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        json => json.to_string(),
+    };
+    let request = request.body(Body::from(body)).unwrap();
+    TowerToHyperService::new(router.clone()).call(request).await.unwrap()
+}
+
+pub(super) async fn text(response: Response) -> String {
+    let body = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap();
+    String::from_utf8(body.to_vec()).unwrap()
+}
+
+/// The status and the JSON of a response; what is no success has to be a problem of RFC 9457.
+pub(super) async fn json(response: Response) -> (u16, Value) {
+    let status = response.status();
+    let kind = response.headers()["content-type"].clone();
+    let json: Value = serde_json::from_str(&text(response).await).unwrap();
+    if !status.is_success() {
+        assert_eq!(kind, "application/problem+json", "{json}");
+        assert_eq!(json["status"], status.as_u16(), "{json}");
+        assert!(json["detail"].as_str().is_some_and(|why| !why.is_empty()), "{json}");
+    }
+    (status.as_u16(), json)
+}
+
+/// The frames of a stream of server-sent events.
+pub(super) fn frames(response: Response) -> impl Stream<Item = String> + Unpin {
+    let bytes = response.into_body().into_data_stream();
+    bytes.map(|chunk| String::from_utf8(chunk.unwrap().to_vec()).unwrap())
+}
+
+pub(super) async fn next(frames: &mut (impl Stream<Item = String> + Unpin)) -> Option<String> {
+    timeout(Duration::from_mins(1), frames.next()).await.expect("it neither goes on nor ends")
+}
+
+/// A client's end of a connection that is served.
+pub(super) struct Line {
+    pub(super) stream: DuplexStream,
+    pub(super) served: JoinSet<()>,
+    /// What has been read.
+    pub(super) read: Vec<u8>,
+}
+
+impl Line {
+    /// Asks for something over a connection that has room for so many bytes.
+    pub(super) async fn ask(side: &Side, room: usize, head: &str) -> Self {
+        let (mut stream, end) = duplex(room);
+        let place = Places::new().take(ACCOUNT).unwrap();
+        let mut served = JoinSet::new();
+        served.spawn(server::accompany(end, place, None, None, side.router.clone()));
+        stream.write_all(format!("{head}\r\nHost: a\r\n\r\n").as_bytes()).await.unwrap();
+        Self { stream, served, read: Vec::new() }
+    }
+
+    pub(super) fn has(&self, words: &[u8]) -> bool {
+        self.read.windows(words.len()).any(|it| it == words)
+    }
+
+    /// Reads until there was this.
+    pub(super) async fn wait_for(&mut self, words: &[u8]) {
+        while !self.has(words) {
+            let read = self.stream.read_buf(&mut self.read);
+            let read = timeout(Duration::from_mins(1), read).await.expect("it comes").unwrap();
+            assert!(read > 0, "no {words:?}: {:?}", String::from_utf8_lossy(&self.read));
+        }
+    }
+
+    /// Reads until it ends.
+    pub(super) async fn wait_for_end(&mut self) {
+        let rest = self.stream.read_to_end(&mut self.read);
+        timeout(Duration::from_mins(1), rest).await.expect("it goes on").unwrap();
+    }
+
+    /// Sends a frame of a WebSocket with the mask 0.
+    pub(super) async fn send(&mut self, kind: u8, payload: &[u8]) {
+        let length = 0x80 | u8::try_from(payload.len()).unwrap();
+        let frame = [&[0x80 | kind, length, 0, 0, 0, 0][..], payload].concat();
+        // The node may have had enough.
+        self.stream.write_all(&frame).await.ok();
+    }
+}

@@ -1,0 +1,191 @@
+//! A node that does not run because it is latched: what its caretaker answers.
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use axum::Router;
+use axum::http::request::Builder;
+use elevator_driver::{Direction, Floor};
+use elevator_fleet::car::{HangCause, HangEvidence};
+use elevator_fleet::model::NodeId;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use super::super::latched::{Keeper, begin};
+use super::super::routes::Endpoint;
+use super::EVENTS_PATH;
+use super::bench::{BEYOND, LOOPBACK, OPERATE, Side, frames, json as answer, next, send, text};
+use crate::clearance;
+use crate::journal::{Account, Journal};
+use crate::latch::{self, Hang, Latch};
+use crate::offline::Offline;
+use crate::operator::tests::full_status;
+use crate::tokens::{Change, Scope, TokenHash};
+
+const CLEAR: &str = "/api/v1/cars/A/clear-hang";
+const PHONE: Option<&str> = Some("liftmesh-token-phone");
+const STOLEN: Option<&str> = Some("liftmesh-token-stolen");
+
+fn node() -> NodeId {
+    NodeId::new("A").unwrap()
+}
+
+fn by() -> Value {
+    json!({"operator": "J. Kovac", "reason": "brake replaced"})
+}
+
+fn hang() -> Latch {
+    let evidence = HangEvidence {
+        cause: HangCause::NoProgress,
+        floor: Some(Floor::BOTTOM),
+        direction: Direction::Down,
+        expected: Duration::from_secs(10),
+        actual: Duration::from_secs(11),
+        last_sensor: None,
+    };
+    Latch::Hang(Hang::new(node(), &evidence, SystemTime::UNIX_EPOCH))
+}
+
+fn change(directory: &TempDir, change: &Change) {
+    let mut offline = Offline::open(directory.path(), Some(node())).unwrap();
+    offline.change(change, "kovac", Account::default()).unwrap();
+}
+
+/// The directory of a node whose car hung.
+fn latched() -> TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    drop(Journal::open(directory.path(), &node()).unwrap());
+    latch::set(directory.path(), &hang()).unwrap();
+    let scopes = [Scope::Operate, Scope::Call, Scope::Operate];
+    for (name, scope) in ["phone", "kiosk", "stolen"].into_iter().zip(scopes) {
+        let hash = TokenHash::of(&format!("liftmesh-token-{name}"));
+        let name = name.parse().unwrap();
+        change(&directory, &Change::Create { name, scope, hash, lifetime_s: None });
+    }
+    directory
+}
+
+fn serve(address: &str, directory: &Path) -> (Keeper, Router, JoinSet<()>) {
+    let endpoint = Endpoint { address: address.parse().unwrap(), is_tls: true };
+    begin(endpoint, directory.to_owned(), node(), hang())
+}
+
+async fn ask(
+    router: &Router,
+    method: &str,
+    path: &str,
+    token: Option<&str>,
+    body: &Value,
+) -> (u16, Value) {
+    let request = Builder::new().method(method).uri(path);
+    answer(send(router, request, token, body).await).await
+}
+
+/// F9, H3: nothing clears it but a token that may, and the audit log has whose it was.
+#[tokio::test]
+async fn a_hang_is_cleared_where_its_latch_is() {
+    let directory = latched();
+    let (keeper, router, mut tasks) = serve(LOOPBACK, directory.path());
+    tasks.spawn(keeper.run());
+    let get = async |path: &str| send(&router, Builder::new().uri(path), None, &Value::Null).await;
+    let (_, shown) = answer(get("/api/v1/latch").await).await;
+    assert_eq!((&shown["running"], &shown["latch"]["cause"]), (&json!(false), &json!("hang")));
+    assert!(shown["text"].as_str().unwrap().contains("node A hung"), "{shown}");
+    assert!(shown["remedy"].as_str().unwrap().starts_with("liftmesh clear-hang"), "{shown}");
+    let message = next(&mut frames(get(EVENTS_PATH).await)).await.unwrap();
+    assert!(message.starts_with("event: latched\ndata: {\"running\":false,"), "{message}");
+    assert!(text(get("/metrics").await).await.ends_with("liftmesh_latched{node=\"A\"} 1\n"));
+    assert!(text(get("/").await).await.starts_with("<!doctype html>"));
+
+    // The caretaker knows the tokens, and learns at once that one is revoked.
+    let (status, _) = ask(&router, "POST", CLEAR, STOLEN, &json!({})).await;
+    assert_eq!(status, 400);
+    change(&directory, &Change::Revoke { name: "stolen".parse().unwrap() });
+    let journal = directory.path().join("journal.redb");
+    let before = fs::read(&journal).unwrap();
+    let reasonless = json!({"operator": "J. Kovac", "reason": " "});
+    for (method, path, token, body, status, code) in [
+        ("GET", "/api/v1/fleet", None, Value::Null, 503, "latched"),
+        ("GET", "/readyz", None, Value::Null, 503, "latched"),
+        ("POST", CLEAR, None, by(), 401, "token_required"),
+        ("POST", CLEAR, Some("liftmesh-token-0"), by(), 401, "token_unknown"),
+        ("POST", CLEAR, STOLEN, by(), 401, "token_unknown"),
+        ("POST", CLEAR, Some("liftmesh-token-kiosk"), by(), 403, "scope_missing"),
+        ("POST", CLEAR, PHONE, json!({}), 400, "malformed"),
+        ("POST", CLEAR, PHONE, reasonless, 400, "malformed"),
+        ("POST", "/api/v1/cars/B/clear-hang", PHONE, by(), 409, "not_here"),
+    ] {
+        let (found, said) = ask(&router, method, path, token, &body).await;
+        assert_eq!((found, said["code"].as_str().unwrap()), (status, code), "{path}: {said}");
+    }
+    assert_eq!(fs::read(&journal).unwrap(), before, "somebody has written to the journal");
+    assert!(latch::find(directory.path()).is_some());
+
+    let (status, cleared) = ask(&router, "POST", CLEAR, PHONE, &by()).await;
+    assert_eq!((status, &cleared["car"]), (200, &json!("A")), "{cleared}");
+    assert!(latch::find(directory.path()).is_none());
+    let records = clearance::audit(directory.path()).unwrap();
+    assert_eq!(cleared["audit_records"], records.len(), "{records:?}");
+    let last = serde_json::to_value(records.last().unwrap()).unwrap();
+    assert_eq!((&last["operator"], &last["reason"]), (&by()["operator"], &by()["reason"]));
+    assert_eq!(last["account"]["token"], "phone", "{last}");
+}
+
+/// P5: without a journal there are no tokens. What a disk has damaged stays where it is, for those who
+/// may look into it.
+#[tokio::test]
+async fn a_lost_journal_can_only_be_cleared_at_the_computer() {
+    let names = |directory: &TempDir| {
+        let files = fs::read_dir(directory.path()).unwrap();
+        let mut names: Vec<_> = files.map(|file| file.unwrap().file_name()).collect();
+        names.sort();
+        names
+    };
+    for is_lost in [true, false] {
+        let directory = latched();
+        let journal = directory.path().join("journal.redb");
+        if is_lost {
+            fs::remove_file(&journal).unwrap();
+        } else {
+            fs::write(&journal, [0; 16_384]).unwrap();
+        }
+        let before = names(&directory);
+        let (keeper, router, mut tasks) = serve(LOOPBACK, directory.path());
+        tasks.spawn(keeper.run());
+        let (status, said) = ask(&router, "POST", CLEAR, PHONE, &by()).await;
+        assert_eq!((status, &said["code"]), (503, &json!("tokens_unusable")));
+        let (_, shown) = ask(&router, "GET", "/api/v1/latch", None, &Value::Null).await;
+        assert_eq!(shown["tokens_usable"], false, "{shown}");
+        assert_eq!(names(&directory), before);
+    }
+}
+
+/// It may have to wait for a node that is about to end, and for the disk.
+#[tokio::test(start_paused = true)]
+async fn a_clearing_may_take_longer_than_other_requests() {
+    let directory = tempfile::tempdir().unwrap();
+    let (_never_runs, router, _tasks) = serve(BEYOND, directory.path());
+    for (method, path, limit, detail) in [
+        ("GET", "/api/v1/latch", Duration::from_secs(5), "does not answer"),
+        ("POST", CLEAR, Duration::from_secs(30), "continues"),
+    ] {
+        let begun = Instant::now();
+        let (status, said) = ask(&router, method, path, PHONE, &by()).await;
+        assert_eq!((status, &said["code"]), (503, &json!("no_answer")), "{path}");
+        assert!(said["detail"].as_str().unwrap().contains(detail), "{said}");
+        assert!((limit..limit * 2).contains(&begun.elapsed()), "{path}");
+    }
+}
+
+/// Another node says where the latch is.
+#[tokio::test]
+async fn a_node_that_runs_clears_no_hang_of_another() {
+    let side = Side::with(LOOPBACK, Some(full_status()), Vec::new());
+    let path = "/api/v1/cars/lost-2/clear-hang";
+    let (status, said) = side.json("POST", path, OPERATE, &by()).await;
+    assert_eq!((status, &said["code"]), (409, &json!("not_here")));
+    assert!(said["detail"].as_str().unwrap().contains("127.0.2.2"), "{said}");
+}
