@@ -1,32 +1,21 @@
 //! A client for HTTP/1.1, just enough to test a server: one request a connection.
 
-use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
 use liftmesh_harness::building::{Building, PATIENCE};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// What a node has answered.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
-    pub(crate) head: String,
     pub(crate) body: String,
 }
 
 impl Answer {
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
-    }
-
-    /// The code of a problem, which has to be one of RFC 9457.
-    #[track_caller]
-    pub(crate) fn problem(&self) -> String {
-        assert!(self.head.contains("content-type: application/problem+json\r\n"), "{self:?}");
-        let problem = self.json();
-        assert_eq!(problem["status"], self.status, "{self:?}");
-        problem["code"].as_str().expect("a code").to_owned()
     }
 }
 
@@ -43,64 +32,39 @@ pub(crate) fn serving(building: &Building, number: u8) -> SocketAddr {
 }
 
 pub(crate) fn get(address: SocketAddr, path: &str) -> Answer {
-    request(address, "GET", path, &[], "")
+    answer(send(address, "GET", path, None, ""))
 }
 
-/// Posts JSON with a token, if there is one.
-pub(crate) fn post(address: SocketAddr, path: &str, token: Option<&str>, body: &str) -> Answer {
-    let bearer = token.map(|token| format!("Bearer {token}"));
-    let header = bearer.as_deref().map(|bearer| ("Authorization", bearer));
-    request(address, "POST", path, header.as_slice(), body)
-}
-
-/// Gives a command with a token.
-pub(super) fn command(address: SocketAddr, token: &str, command: &Value) -> Answer {
-    let body = json!({"command": command, "operator": "J. Kovac", "reason": "new carpet"});
-    post(address, "/api/v1/commands", Some(token), &body.to_string())
-}
-
-/// Puts JSON with a token.
-pub(super) fn put(address: SocketAddr, path: &str, token: &str, body: &Value) -> Answer {
+/// Posts JSON with a token.
+pub(super) fn post(address: SocketAddr, path: &str, token: &str, body: &Value) -> Answer {
     let bearer = format!("Bearer {token}");
-    request(address, "PUT", path, &[("Authorization", &bearer)], &body.to_string())
+    answer(send(address, "POST", path, Some(("Authorization", &bearer)), &body.to_string()))
 }
 
-pub(crate) fn request(
-    address: SocketAddr,
-    method: &str,
-    path: &str,
-    headers: &[(&str, &str)],
-    body: &str,
-) -> Answer {
-    let mut stream = send(address, method, path, headers, body);
+fn answer(mut stream: TcpStream) -> Answer {
     let mut text = String::new();
     stream.read_to_string(&mut text).expect("an answer");
     let (head, body) = text.split_once("\r\n\r\n").expect("a head");
     let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status");
-    Answer { status, head: format!("{head}\r\n"), body: body.to_owned() }
+    Answer { status, body: body.to_owned() }
 }
 
 fn send(
     address: SocketAddr,
     method: &str,
     path: &str,
-    headers: &[(&str, &str)],
+    header: Option<(&str, &str)>,
     body: &str,
 ) -> TcpStream {
     let mut stream = TcpStream::connect(address).expect("a connection");
     stream.set_read_timeout(Some(PATIENCE)).expect("a limit");
-    let mut head = format!("{method} {path} HTTP/1.1\r\nConnection: close\r\n");
-    if headers.iter().all(|(name, _)| *name != "Host") {
-        write!(head, "Host: {address}\r\n").expect("text");
-    }
-    for (name, value) in headers {
-        head.extend([name, ": ", value, "\r\n"]);
-    }
-    if !body.is_empty() {
-        write!(head, "Content-Length: {}\r\n", body.len()).expect("text");
-    }
-    // The server may have answered before it has read a body that is too long.
-    stream.write_all(format!("{head}\r\n{body}").as_bytes()).ok();
+    let header = header.map(|(name, value)| format!("{name}: {value}\r\n")).unwrap_or_default();
+    let head = format!(
+        "{method} {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n{header}\
+         Content-Length: {}\r\n\r\n",
+        body.len()
+    );
+    stream.write_all(format!("{head}{body}").as_bytes()).expect("sent");
     stream
 }
 
@@ -117,14 +81,9 @@ pub(crate) struct Events(BufReader<TcpStream>);
 
 impl Events {
     /// Follows the events; after the one with this id, if there is one.
-    pub(crate) fn follow(address: SocketAddr, after: Option<&str>) -> Self {
-        Self::at(address, "/api/v1/events", after)
-    }
-
-    /// The same, at this path.
-    pub(super) fn at(address: SocketAddr, path: &str, after: Option<&str>) -> Self {
+    pub(super) fn follow(address: SocketAddr, after: Option<&str>) -> Self {
         let header = after.map(|id| ("Last-Event-ID", id));
-        let stream = send(address, "GET", path, header.as_slice(), "");
+        let stream = send(address, "GET", "/api/v1/events", header, "");
         let mut events = Self(BufReader::new(stream));
         let status = events.line();
         assert!(status.starts_with("HTTP/1.1 200 "), "{status}");
