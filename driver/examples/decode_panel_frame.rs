@@ -7,14 +7,14 @@
 //! `docs/PANEL-PROTOCOL.md` has the bytes.
 #![allow(clippy::print_stdout, reason = "an example shows what it does")]
 
-use elevator_driver::protocol::{BootId, Decoder, FrameId, Header, PanelFrame, Press, encode};
+use elevator_driver::protocol::{BootId, Decoder, FrameId, Header, PanelFrame, encode};
 use elevator_driver::{Button, Direction, Floor};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let press = PanelFrame::Press(Press {
+    let press = PanelFrame::Press {
         sequence: 1,
         button: Ok(Button::Hall(Floor::try_from(3)?, Direction::Up)),
-    });
+    };
     let boot = BootId::new(0x1234_5678).ok_or("zero is no boot id")?;
     let bytes = encode(Header { id: FrameId { boot, number: 7 }, answers: None }, &press);
     println!("{} bytes on the line: {bytes:02x?}", bytes.len());

@@ -1,8 +1,9 @@
 //! What a line counts.
 
+use serde::{Deserialize, Serialize};
+
 /// What one end of a line has received since it was opened. Each counter saturates.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct LineCounters {
     /// Intact and understood.
     pub frames: u64,

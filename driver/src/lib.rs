@@ -23,7 +23,6 @@
 mod boot;
 mod counters;
 pub mod interlock;
-#[cfg(feature = "serde")]
 mod json;
 #[cfg(feature = "line")]
 pub mod line;

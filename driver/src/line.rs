@@ -180,7 +180,6 @@ impl Drop for PanelLine {
     }
 }
 
-/// The growing delay between attempts to open a line.
 #[derive(Debug)]
 pub(crate) struct Retry {
     next: Duration,

@@ -67,7 +67,6 @@ struct TcpLine<S> {
     port: u16,
     floors: FloorCount,
     settings: LineSettings,
-    /// Every button that the shaft has.
     buttons: Vec<Button>,
     /// The buttons that were down at the last poll, and since when, on any connection: a button
     /// that is held during a reconnection is reported once.
@@ -89,7 +88,6 @@ struct Connection {
     /// `None` before the first answer.
     told: Option<PanelInputs>,
     motor: Option<Direction>,
-    /// When the motor command was last written.
     motor_written: Instant,
     indicator: Option<Floor>,
     /// Unknown until written once.
@@ -203,7 +201,6 @@ impl<S: FnMut(PanelEvent)> TcpLine<S> {
         }
     }
 
-    /// The current period of polls.
     fn period(&mut self, now: Instant) -> Duration {
         if self.car.is_busy() {
             self.stirred = now;

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
+
 /// The address of a panel: `serial:///dev/ttyUSB0?baud=115200` or `tcp://host:port`.
 ///
 /// ```
@@ -13,12 +15,8 @@ use std::str::FromStr;
 /// assert_eq!(url.to_string(), "tcp://panel.local:15657");
 /// # Ok::<(), elevator_driver::PanelUrlError>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-#[cfg_attr(
-    feature = "serde",
-    derive(serde::Serialize, serde::Deserialize),
-    serde(try_from = "String", into = "String")
-)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub enum PanelUrl {
     /// A panel that speaks the panel protocol on a serial line.
     Serial {
@@ -46,22 +44,16 @@ impl PanelUrl {
 /// What is wrong with a panel's address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PanelUrlError {
-    /// Neither kind of address.
     #[error("a panel's address must begin with serial:// or tcp://, not `{0}`")]
     Scheme(String),
-    /// A serial address without an absolute path.
     #[error("a serial address needs an absolute path, such as serial:///dev/ttyUSB0, not `{0}`")]
     Path(String),
-    /// A serial address with an option other than `baud`.
     #[error("a serial address has no option `{0}`, only baud=NUMBER")]
     UnknownOption(String),
-    /// A speed that is not a positive number.
     #[error("the speed `{0}` is not a positive number of bits per second")]
     Baud(String),
-    /// A TCP address without a host, or with something behind the port.
     #[error("a TCP address must be tcp://HOST:PORT, not `{0}`")]
     Host(String),
-    /// A port that is not a number from 1 to 65535.
     #[error("the port `{0}` is not a number from 1 to 65535")]
     Port(String),
 }

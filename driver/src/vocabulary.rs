@@ -4,191 +4,18 @@
 //! [`PanelOutputs`], so a lost frame or a panel that restarts is repaired by the next refresh.
 //! Inputs are a state too, except for presses, which are events that no back end may lose.
 
+mod floors;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::time::Duration;
 
-/// The number of floors of a shaft, 2 to 254.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(
-    feature = "serde",
-    derive(serde::Serialize, serde::Deserialize),
-    serde(try_from = "u8", into = "u8")
-)]
-pub struct FloorCount(u8);
+use serde::{Deserialize, Serialize};
 
-impl FloorCount {
-    /// The fewest floors a shaft can have.
-    pub const MIN: u8 = 2;
-    /// The most floors a shaft can have.
-    pub const MAX: u8 = 254;
+pub use self::floors::{Floor, FloorCount, FloorCountError, FloorError};
 
-    /// A count of floors, or `None` outside 2 to 254.
-    #[must_use]
-    pub fn new(count: u8) -> Option<Self> {
-        (Self::MIN..=Self::MAX).contains(&count).then_some(Self(count))
-    }
-
-    /// The count as a number.
-    #[must_use]
-    pub fn get(self) -> u8 {
-        self.0
-    }
-
-    /// The floor with this index, or `None` where the shaft has no such floor.
-    #[must_use]
-    pub fn floor(self, index: u8) -> Option<Floor> {
-        (index < self.0).then_some(Floor(index))
-    }
-
-    /// The highest floor.
-    #[must_use]
-    pub fn top(self) -> Floor {
-        Floor(self.0 - 1)
-    }
-
-    /// Every floor, bottom to top.
-    pub fn floors(self) -> impl DoubleEndedIterator<Item = Floor> {
-        (0..self.0).map(Floor)
-    }
-
-    /// Whether the shaft has this floor.
-    #[must_use]
-    pub fn contains(self, floor: Floor) -> bool {
-        floor.0 < self.0
-    }
-
-    /// Whether a shaft of this height has this button: no hall-up at the top, no hall-down at the
-    /// bottom.
-    #[must_use]
-    pub fn has_button(self, button: Button) -> bool {
-        match button {
-            Button::Hall(floor, Direction::Up) => floor.0 + 1 < self.0,
-            Button::Hall(floor, Direction::Down) => floor.0 > 0 && self.contains(floor),
-            Button::Car(floor) => self.contains(floor),
-        }
-    }
-
-    /// Every button that a shaft of this height has, bottom to top.
-    pub fn buttons(self) -> impl Iterator<Item = Button> {
-        let of_floor = |floor| {
-            let [up, down] = Direction::BOTH.map(|direction| Button::Hall(floor, direction));
-            [up, down, Button::Car(floor)]
-        };
-        self.floors().flat_map(of_floor).filter(move |&button| self.has_button(button))
-    }
-
-    /// Whether a shaft of this height has both floors of this trip.
-    #[must_use]
-    pub fn has_trip(self, trip: Trip) -> bool {
-        self.contains(trip.from) && self.contains(trip.to)
-    }
-
-    /// The next floor from `floor` in `direction`, or `None` at the end of the shaft.
-    #[must_use]
-    pub fn next(self, floor: Floor, direction: Direction) -> Option<Floor> {
-        match direction {
-            Direction::Up => self.floor(floor.0 + 1),
-            Direction::Down => floor.0.checked_sub(1).map(Floor),
-        }
-    }
-}
-
-/// A number of floors outside 2 to 254.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a shaft has 2 to 254 floors, not {0}")]
-pub struct FloorCountError(u8);
-
-impl TryFrom<u8> for FloorCount {
-    type Error = FloorCountError;
-
-    fn try_from(count: u8) -> Result<Self, Self::Error> {
-        Self::new(count).ok_or(FloorCountError(count))
-    }
-}
-
-impl From<FloorCount> for u8 {
-    fn from(count: FloorCount) -> Self {
-        count.0
-    }
-}
-
-/// A floor, counted from 0 at the bottom; at most 253.
-///
-/// Whether a particular shaft has it is asked of its [`FloorCount`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(
-    feature = "serde",
-    derive(serde::Serialize, serde::Deserialize),
-    serde(try_from = "u8", into = "u8")
-)]
-pub struct Floor(u8);
-
-impl Floor {
-    /// The lowest floor of every shaft.
-    pub const BOTTOM: Self = Self(0);
-
-    /// The index, 0 at the bottom.
-    #[must_use]
-    pub fn index(self) -> u8 {
-        self.0
-    }
-
-    /// How many floors lie between the two, 0 for the same floor.
-    #[must_use]
-    pub fn distance(self, other: Self) -> u8 {
-        self.0.abs_diff(other.0)
-    }
-
-    /// The direction from this floor to another, or `None` for the same floor.
-    #[must_use]
-    pub fn direction_to(self, other: Self) -> Option<Direction> {
-        match self.cmp(&other) {
-            std::cmp::Ordering::Less => Some(Direction::Up),
-            std::cmp::Ordering::Greater => Some(Direction::Down),
-            std::cmp::Ordering::Equal => None,
-        }
-    }
-
-    /// Whether this floor lies strictly beyond `other` in `direction`.
-    #[must_use]
-    pub fn is_beyond(self, other: Self, direction: Direction) -> bool {
-        other.direction_to(self) == Some(direction)
-    }
-}
-
-/// A floor index above 253.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the highest floor of any shaft is 253, not {0}")]
-pub struct FloorError(u8);
-
-impl TryFrom<u8> for Floor {
-    type Error = FloorError;
-
-    fn try_from(index: u8) -> Result<Self, Self::Error> {
-        FloorCount(FloorCount::MAX).floor(index).ok_or(FloorError(index))
-    }
-}
-
-impl From<Floor> for u8 {
-    fn from(floor: Floor) -> Self {
-        floor.0
-    }
-}
-
-impl fmt::Display for Floor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-/// Up or down.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(
-    feature = "serde",
-    derive(serde::Serialize, serde::Deserialize),
-    serde(rename_all = "snake_case")
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Direction {
     /// Towards the top floor.
     Up,
@@ -197,10 +24,8 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// Both directions, up first.
     pub const BOTH: [Self; 2] = [Self::Up, Self::Down];
 
-    /// The other direction.
     #[must_use]
     pub fn opposite(self) -> Self {
         match self {
@@ -220,12 +45,8 @@ impl fmt::Display for Direction {
 }
 
 /// An order button, and the lamp in it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(
-    feature = "serde",
-    derive(serde::Serialize, serde::Deserialize),
-    serde(from = "crate::json::ButtonForm", into = "crate::json::ButtonForm")
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(from = "crate::json::ButtonForm", into = "crate::json::ButtonForm")]
 pub enum Button {
     /// On a landing: a car wanted, to travel in this direction.
     Hall(Floor, Direction),
@@ -234,7 +55,6 @@ pub enum Button {
 }
 
 impl Button {
-    /// The floor that the button asks for.
     #[must_use]
     pub fn floor(self) -> Floor {
         match self {
@@ -266,13 +86,11 @@ impl Trip {
         (from != to).then_some(Self { from, to })
     }
 
-    /// The landing.
     #[must_use]
     pub fn from(self) -> Floor {
         self.from
     }
 
-    /// The destination.
     #[must_use]
     pub fn to(self) -> Floor {
         self.to
@@ -333,7 +151,6 @@ impl MotorCommand {
     }
 }
 
-/// What the drive says of the motor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DriveFeedback {
     /// The motor is off and the car is at rest.
@@ -343,33 +160,26 @@ pub enum DriveFeedback {
     Driven(Direction),
 }
 
-/// A command of the door machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DoorCommand {
     /// Close, or stay closed.
     #[default]
     Close,
-    /// Open, or stay open.
     Open,
     /// Close slowly and with little force, whatever the light curtain says, while a buzzer sounds.
     Nudge,
 }
 
-/// Where the door is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-#[cfg_attr(
-    feature = "serde",
-    derive(serde::Serialize, serde::Deserialize),
-    serde(rename_all = "snake_case")
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
+#[serde(rename_all = "snake_case")]
 pub enum DoorState {
     /// Fully closed and locked: the only state in which the motor may run.
     #[default]
     Closed,
-    /// On its way open.
     Opening,
     Open,
-    /// On its way closed.
     Closing,
 }
 
@@ -384,13 +194,10 @@ impl fmt::Display for DoorState {
     }
 }
 
-/// The key switch of the panel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-#[cfg_attr(
-    feature = "serde",
-    derive(serde::Serialize, serde::Deserialize),
-    serde(rename_all = "lowercase")
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
+#[serde(rename_all = "lowercase")]
 pub enum KeySwitch {
     /// The car serves the group.
     #[default]
@@ -398,21 +205,19 @@ pub enum KeySwitch {
     /// Independent service: car calls only, the doors wait.
     Independent,
     /// Fire recall: go to the recall floor, open, stay.
-    #[cfg_attr(feature = "serde", serde(rename = "fire recall"))]
+    #[serde(rename = "fire recall")]
     FireRecall,
-    /// Out of service.
-    #[cfg_attr(feature = "serde", serde(rename = "out of service"))]
+    #[serde(rename = "out of service")]
     OutOfService,
     /// Attendant service: at each stop the door waits for the attendant.
     Attendant,
     /// Fire recall of all cars, as by the switch at the main landing: it may be at a panel without a
     /// car.
-    #[cfg_attr(feature = "serde", serde(rename = "recall all"))]
+    #[serde(rename = "recall all")]
     RecallAll,
 }
 
 impl KeySwitch {
-    /// Every position.
     pub const ALL: [Self; 6] = [
         Self::Normal,
         Self::Independent,
@@ -448,10 +253,8 @@ pub struct Climate {
 /// The lantern that shows waiting passengers where the car will go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum HallLantern {
-    /// Neither arrow lit.
     #[default]
     Dark,
-    /// One arrow lit.
     Lit(Direction),
 }
 
@@ -464,29 +267,21 @@ pub struct Display {
     pub brightness: Option<u8>,
 }
 
-/// The lamps of a panel.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Lamps {
-    /// The lit order lamps.
     pub orders: LampSet,
-    /// The lamp in the stop switch.
     pub stop: bool,
 }
 
 /// Everything the controller wants of its panel at this moment.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PanelOutputs {
-    /// The drive command.
     pub motor: MotorCommand,
-    /// The door machine.
     pub door: DoorCommand,
-    /// The order and stop lamps.
     pub lamps: Lamps,
     /// The floor that the indicator shows, or `None` while it is unknown.
     pub indicator: Option<Floor>,
-    /// The direction arrow.
     pub lantern: HallLantern,
-    /// The text field.
     pub display: Display,
     /// The cars that passengers with a destination are to take.
     pub kiosks: Kiosks,
@@ -502,17 +297,12 @@ pub struct PanelInputs {
     pub next_stop: Option<Floor>,
     /// Whether the motor is driven, and which way.
     pub drive: DriveFeedback,
-    /// Where the door is.
     pub door: DoorState,
-    /// The stop switch is pulled.
     pub stop: bool,
-    /// Something stands in the door.
     pub obstruction: bool,
     /// The load of the car in per cent of the rated load, or `None` without a load cell.
     pub load: Option<u8>,
-    /// The key switch.
     pub key: KeySwitch,
-    /// The climate sensors.
     pub climate: Climate,
     /// The buttons that have been pressed for [`STUCK_AFTER`] or longer. Each was reported as one
     /// press.
@@ -522,7 +312,6 @@ pub struct PanelInputs {
 /// A button that is pressed for this long is stuck: nobody holds one on purpose.
 pub const STUCK_AFTER: Duration = Duration::from_secs(10);
 
-/// An event of a panel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PanelEvent {
     /// The line is up and the panel answers; its outputs are being brought in line. Also sent when

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use elevator_driver::protocol::{
     BootId, ControllerFrame, ControllerSession, Decoder, Frame, FrameError, FrameId, Header,
-    MAX_WIRE_LENGTH, Numbered, PanelFrame, PanelSession, Press, SessionSettings, encode,
+    MAX_WIRE_LENGTH, Numbered, PanelFrame, PanelSession, SessionSettings, encode,
 };
 use elevator_driver::{
     Button, Climate, Direction, DoorCommand, DoorState, Floor, FloorCount, MotorCommand,
@@ -157,8 +157,8 @@ pub(crate) fn panel_seeds() -> Vec<Vec<u8>> {
         panel.poll_outputs();
         panel.set_inputs(panel_inputs());
     }
-    let wrong = Press { sequence: 2, button: Err([9, 9]) };
-    frames.push_back(encode(header(200), &PanelFrame::Press(wrong)));
+    let wrong = PanelFrame::Press { sequence: 2, button: Err([9, 9]) };
+    frames.push_back(encode(header(200), &wrong));
     streams(frames.into_iter().collect())
 }
 

@@ -38,10 +38,8 @@ enum LeaseState {
     },
 }
 
-/// A change of the outputs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Change {
-    /// The owner's new outputs.
     Commanded(PanelOutputs),
     /// The lease ran out: the same outputs with the motor stopped.
     Lapsed(PanelOutputs),
@@ -116,43 +114,8 @@ mod tests {
         Command { outputs: outputs(motor), stops }
     }
 
-    fn commanded(motor: MotorCommand) -> Change {
-        Change::Commanded(outputs(motor))
-    }
-
-    // S2
-    #[test]
-    fn a_motor_that_is_to_run_stops_when_its_owner_falls_silent() {
-        let mut lease = Lease::new(LIMIT);
-        assert_eq!(lease.check(Some(command(HOME, 0)), at(0), at(0)), Some(commanded(HOME)));
-        assert_eq!(lease.deadline(at(0)), Some(at(300)));
-        assert_eq!(lease.check(None, at(0), at(299)), None);
-        let stopped = Some(Change::Lapsed(outputs(MotorCommand::Stop)));
-        assert_eq!(lease.check(None, at(0), at(300)), stopped);
-        // Reported once.
-        assert_eq!(lease.deadline(at(0)), None);
-        assert_eq!(lease.check(None, at(0), at(900)), None);
-    }
-
-    // S2, H1
-    #[test]
-    fn the_motor_runs_again_only_after_its_owner_has_commanded_a_stop() {
-        let mut lease = Lease::new(LIMIT);
-        lease.check(Some(command(HOME, 4)), at(0), at(0));
-        lease.check(None, at(0), at(300));
-        // The owner is alive again, and does not know what happened.
-        let stop = Some(commanded(MotorCommand::Stop));
-        assert_eq!(lease.check(Some(command(HOME, 4)), at(400), at(400)), stop);
-        assert_eq!(lease.check(None, at(9000), at(400)), None);
-        let next = Some(command(MotorCommand::Stop, 5));
-        assert_eq!(lease.check(next, at(500), at(500)), stop);
-        let run = Some(commanded(HOME));
-        assert_eq!(lease.check(Some(command(HOME, 5)), at(600), at(600)), run);
-        assert_eq!(lease.deadline(at(600)), Some(at(900)));
-    }
-
     proptest! {
-        /// S2: in any order of events, a motor runs on the command of an owner that shows signs of
+        /// S2, H1: in any order of events, a motor runs on the command of an owner that shows signs of
         /// life, and after a lapse only once a stop was commanded, even one that the line never saw.
         #[test]
         fn a_motor_runs_exactly_while_its_lease_is_held(
@@ -176,10 +139,12 @@ mod tests {
                 let motor = if runs && !has_lapsed { HOME } else { MotorCommand::Stop };
                 let expected = match (lapses, &next) {
                     (true, _) => Some(Change::Lapsed(outputs(motor))),
-                    (false, Some(_)) => Some(commanded(motor)),
+                    (false, Some(_)) => Some(Change::Commanded(outputs(motor))),
                     (false, None) => None,
                 };
                 prop_assert_eq!(lease.check(next, at(renewed), at(now)), expected);
+                let deadline = (motor == HOME).then(|| at(renewed + 300));
+                prop_assert_eq!(lease.deadline(at(renewed)), deadline);
             }
         }
     }

@@ -24,11 +24,9 @@ pub(crate) struct Mailbox {
     renewed: AtomicU64,
     commands: Mutex<Commands>,
     closing: AtomicBool,
-    /// How often the lease has run out.
     lapses: AtomicU64,
     counters: Mutex<LineCounters>,
     read: Mutex<Read>,
-    /// The line's thread, once it runs.
     line: OnceLock<Thread>,
     finished: Mutex<bool>,
     has_finished: Condvar,
@@ -53,7 +51,6 @@ pub(crate) struct Mail {
     pub(crate) outputs: Option<PanelOutputs>,
     pub(crate) closing: bool,
     pub(crate) bytes: Vec<u8>,
-    /// Why reading ended.
     pub(crate) failure: Option<String>,
 }
 
@@ -175,7 +172,6 @@ impl Inbox {
         Arc::clone(&self.mailbox)
     }
 
-    /// Drops what an earlier opening of the line has left.
     pub(crate) fn discard_read(&self) {
         *lock(&self.mailbox.read) = Read::default();
     }

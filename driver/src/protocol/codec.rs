@@ -30,16 +30,13 @@ const DELIMITER: u8 = 0;
 /// Names one frame: which run of its sender it is from, and its number in that run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FrameId {
-    /// The run of the sender.
     pub boot: BootId,
     /// Counts the frames of that run from 0, modulo 2³².
     pub number: u32,
 }
 
-/// What every frame says of itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
-    /// The name of this frame.
     pub id: FrameId,
     /// The frame of the other end that this one answers: the other end uses only frames that answer
     /// its present run. `None` before the first.
@@ -72,12 +69,9 @@ fn id_of(bytes: [u8; ID_LENGTH]) -> Option<FrameId> {
     Some(FrameId { boot, number: u32::from_be_bytes(number) })
 }
 
-/// A frame and its header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Numbered<F> {
-    /// What the frame says of itself.
     pub header: Header,
-    /// What it says of the panel.
     pub frame: F,
 }
 
@@ -88,28 +82,17 @@ pub enum FrameError {
     /// Longer than any frame, not COBS, too short to be a frame, or without its sender's boot id.
     #[error("the bytes between two delimiters are not a frame")]
     Framing,
-    /// The check sum differs.
     #[error("the frame's checksum is wrong")]
     Checksum,
-    /// An intact frame of another version of the protocol.
     #[error("the frame is of protocol version {0}, not {VERSION}")]
     Version(u8),
-    /// An intact frame of a type that this receiver doesn't know.
+    /// An intact frame of a type that this receiver doesn't know. By its name it isn't taken for
+    /// lost.
     #[error("the frame is of the unknown type {kind:#04x}")]
-    Unknown {
-        /// The frame's type byte.
-        kind: u8,
-        /// The frame's name, so that it isn't taken for lost.
-        id: FrameId,
-    },
-    /// An intact frame of a known type with a value that its field can't have.
+    Unknown { kind: u8, id: FrameId },
+    /// The same, of a known type with a value that its field can't have.
     #[error("a frame of type {kind:#04x} has an impossible value")]
-    Malformed {
-        /// The frame's type byte.
-        kind: u8,
-        /// The frame's name, so that it isn't taken for lost.
-        id: FrameId,
-    },
+    Malformed { kind: u8, id: FrameId },
 }
 
 /// Finds the frames of one direction in a stream of bytes, however it is chopped up.
@@ -123,7 +106,6 @@ pub struct Decoder<F> {
 }
 
 impl<F: Frame> Decoder<F> {
-    /// A decoder that has seen nothing yet.
     #[must_use]
     pub fn new() -> Self {
         Self { pending: Vec::with_capacity(MAX_WIRE_LENGTH), overlong: false, frames: PhantomData }
@@ -161,7 +143,6 @@ impl<F: Frame> Default for Decoder<F> {
     }
 }
 
-/// Decodes the bytes between two delimiters.
 fn decode<F: Frame>(stuffed: &[u8]) -> Result<Numbered<F>, FrameError> {
     let raw = cobs::decode_vec(stuffed).map_err(|_bad_stuffing| FrameError::Framing)?;
     let (content, checksum) = raw.split_last_chunk::<CRC_LENGTH>().ok_or(FrameError::Framing)?;

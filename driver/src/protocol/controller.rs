@@ -6,8 +6,7 @@ use std::time::Duration;
 use super::codec::{Header, Numbered, VERSION};
 use super::endpoint::{Endpoint, Heard};
 use super::frame::{
-    BootId, ButtonChunk, ControllerFrame, Drive, KioskSlots, PanelFrame, Press, PressSequence,
-    Request, Status, cut,
+    BootId, ButtonChunk, ControllerFrame, Drive, KioskSlots, PanelFrame, PressSequence, Status, cut,
 };
 use super::panel::CLIMATE_PERIOD;
 use crate::counters::LineCounters;
@@ -136,13 +135,11 @@ impl ControllerSession {
         matches!(self.state, SessionState::Connected(_))
     }
 
-    /// What has come in.
     #[must_use]
     pub fn counters(&self) -> LineCounters {
         self.endpoint.counters()
     }
 
-    /// Sets the outputs of the panel.
     pub fn set_outputs(&mut self, outputs: PanelOutputs) {
         if outputs.lamps.orders != self.outputs.lamps.orders {
             self.chunks = chunks_of(&outputs, self.floors);
@@ -153,7 +150,6 @@ impl ControllerSession {
         self.outputs = outputs;
     }
 
-    /// Handles bytes from the line, split in any way.
     pub fn handle_bytes(&mut self, bytes: &[u8], now: Duration) {
         let before = self.endpoint.counters();
         for &byte in bytes {
@@ -263,7 +259,7 @@ impl ControllerSession {
                 let echo = answers.map_or(0, |answered| answered.number);
                 self.handle_status(status, echo, now);
             }
-            PanelFrame::Press(Press { sequence, button }) => {
+            PanelFrame::Press { sequence, button } => {
                 let event = match button {
                     Ok(button) if self.floors.has_button(button) => PanelEvent::Pressed(button),
                     Ok(button) => PanelEvent::Refused(format!("a press of {button}")),
@@ -271,7 +267,7 @@ impl ControllerSession {
                 };
                 self.handle_press(sequence, event, now);
             }
-            PanelFrame::Request(Request { sequence, trip }) => {
+            PanelFrame::Request { sequence, trip } => {
                 let event = match trip {
                     Ok(trip) if self.floors.has_trip(trip) => PanelEvent::Requested(trip),
                     Ok(trip) => PanelEvent::Refused(format!("a request for {trip}")),

@@ -7,7 +7,6 @@ use crate::counters::LineCounters;
 
 /// What one byte completed.
 pub(super) enum Heard<F> {
-    /// A frame to use.
     Frame(Numbered<F>),
     /// A frame of a run that has not answered this end yet: a `Hello` asks it to.
     Stranger,
@@ -22,7 +21,6 @@ pub(super) enum Heard<F> {
 #[derive(Debug)]
 pub(super) struct Endpoint<F> {
     boot: BootId,
-    /// The number of the next own frame.
     next: u32,
     decoder: Decoder<F>,
     counters: LineCounters,
@@ -51,12 +49,10 @@ impl<F: Frame> Endpoint<F> {
         self.counters
     }
 
-    /// The number of the next own frame.
     pub(super) fn next(&self) -> u32 {
         self.next
     }
 
-    /// The last frame that was used.
     pub(super) fn last(&self) -> Option<FrameId> {
         self.last
     }

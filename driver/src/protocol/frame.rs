@@ -23,22 +23,17 @@ pub type BootId = NonZeroU32;
 /// Counts the presses of one run of a panel from 1, modulo 65,536.
 pub type PressSequence = u16;
 
-/// The frames of one direction.
 pub trait Frame: Sized {
-    /// The type bytes of this direction.
     const KINDS: RangeInclusive<u8>;
 
-    /// The type byte.
     fn kind(&self) -> u8;
 
-    /// Appends the body to `bytes`.
     fn encode_body(&self, bytes: &mut Vec<u8>);
 
     /// The frame of type `kind` with this body, or `None` where a value is impossible.
     fn decode_body(kind: u8, body: &[u8]) -> Option<Self>;
 }
 
-/// A frame from a controller to a panel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ControllerFrame {
     /// "Who are you?" The panel answers with its own `Hello` and everything it has to say.
@@ -48,11 +43,9 @@ pub enum ControllerFrame {
     },
     /// What moves, and what must never be stale. Feeds the panel's watchdog.
     Drive(Drive),
-    /// The order lamps of eight floors.
     Lamps(ButtonChunk),
     /// The text field. A text longer than 32 bytes is cut at a character boundary.
     Display(Display),
-    /// One of the trips that the kiosks show.
     Kiosk(KioskSlot),
 }
 
@@ -60,7 +53,6 @@ pub enum ControllerFrame {
 /// panel knows which ones have ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KioskSlot {
-    /// How many slots there are.
     pub count: u8,
     /// Which of them this is, from 0; 0 if there are none.
     pub slot: u8,
@@ -92,7 +84,6 @@ impl KioskSlots {
         self.0.truncate(used);
     }
 
-    /// The frame of each slot.
     pub fn frames(&self) -> impl Iterator<Item = KioskSlot> {
         let count = self.count();
         let slots = (0..).zip(&self.0);
@@ -118,13 +109,9 @@ pub struct Drive {
     pub acknowledged: PressSequence,
     /// The drive command; repeated in every frame, so that a lost one does no harm.
     pub motor: MotorCommand,
-    /// The door machine.
     pub door: DoorCommand,
-    /// The floor that the indicator shows.
     pub indicator: Option<Floor>,
-    /// The direction arrow.
     pub lantern: HallLantern,
-    /// The lamp in the stop switch.
     pub stop_lamp: bool,
 }
 
@@ -149,15 +136,12 @@ pub struct ButtonChunk {
     pub up: u8,
     /// Those of the hall-down buttons.
     pub down: u8,
-    /// Those of the car buttons.
     pub car_call: u8,
 }
 
 impl ButtonChunk {
-    /// How many floors a chunk has.
     pub const FLOORS: u8 = 8;
 
-    /// How many chunks a shaft needs.
     #[must_use]
     pub fn count(floors: FloorCount) -> u8 {
         floors.get().div_ceil(Self::FLOORS)
@@ -208,7 +192,6 @@ impl ButtonChunk {
     }
 }
 
-/// A frame from a panel to its controller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PanelFrame {
     /// Who the panel is: at its start, and in answer to the controller's `Hello`.
@@ -218,16 +201,19 @@ pub enum PanelFrame {
         /// The last press that a controller has acknowledged, 0 before the first.
         acknowledged: PressSequence,
     },
-    /// Sensors, switches, drive and door.
     Status(Status),
-    /// A button was pressed; repeated until acknowledged.
-    Press(Press),
-    /// The climate sensors.
+    /// A button was pressed; repeated until acknowledged, by its number in this run of the panel.
+    Press {
+        sequence: PressSequence,
+        button: Named<Button>,
+    },
     Climate(Climate),
-    /// Which buttons of eight floors are stuck.
     Stuck(ButtonChunk),
-    /// A destination was given at a kiosk; repeated until acknowledged.
-    Request(Request),
+    /// A destination was given at a kiosk; counted and repeated as presses are.
+    Request {
+        sequence: PressSequence,
+        trip: Named<Trip>,
+    },
 }
 
 /// The body of [`PanelFrame::Status`]: the inputs without the climate and stuck buttons, which are
@@ -236,7 +222,6 @@ pub enum PanelFrame {
 pub struct Status(PanelInputs);
 
 impl Status {
-    /// The status for `inputs`.
     #[must_use]
     pub fn of(inputs: &PanelInputs) -> Self {
         let (climate, stuck) = (Climate::default(), BTreeSet::new());
@@ -259,24 +244,6 @@ impl Status {
 /// What a press or a request names, or its two bytes if no shaft has that. The panel repeats such a
 /// frame as any other, so its number has to be acknowledged all the same.
 pub type Named<T> = Result<T, [u8; 2]>;
-
-/// The body of [`PanelFrame::Press`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Press {
-    /// Counts the presses of this run of the panel; an acknowledgement names the last one taken.
-    pub sequence: PressSequence,
-    /// What was pressed.
-    pub button: Named<Button>,
-}
-
-/// The body of [`PanelFrame::Request`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Request {
-    /// Counts presses and requests together: see [`Press::sequence`].
-    pub sequence: PressSequence,
-    /// What was asked for.
-    pub trip: Named<Trip>,
-}
 
 fn all_exist(named: [Option<Floor>; 2], floors: FloorCount) -> bool {
     named.into_iter().flatten().all(|floor| floors.contains(floor))

@@ -14,6 +14,7 @@
 //! ```
 //!
 //! Read [`ControllerFrame`] and [`PanelFrame`] first, then the session of the end you are at.
+//! `examples/decode_panel_frame.rs` encodes and decodes a frame.
 //!
 //! Each end keeps sending its whole *state*, at once when it changes and again at every heartbeat,
 //! so that the next frame repairs the loss of one. Only presses and requests are events: a panel
@@ -22,25 +23,6 @@
 //! A line may also repeat what it carried before. So each frame has a number, and names the run of
 //! its sender and the frame that it answers: neither end uses a frame whose number is behind, or
 //! one of a run that has not answered it.
-//!
-//! ```
-//! use elevator_driver::protocol::{BootId, Decoder, FrameId, Header, PanelFrame, Press, encode};
-//! use elevator_driver::{Button, Direction, Floor};
-//!
-//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let press = PanelFrame::Press(Press {
-//!     sequence: 1,
-//!     button: Ok(Button::Hall(Floor::try_from(3)?, Direction::Up)),
-//! });
-//! let boot = BootId::new(1).ok_or("zero is no boot id")?;
-//! let header = Header { id: FrameId { boot, number: 7 }, answers: None };
-//! let mut decoder = Decoder::<PanelFrame>::new();
-//! let mut frames = encode(header, &press).into_iter().filter_map(|byte| decoder.push(byte));
-//! let frame = frames.next().ok_or("a frame")??;
-//! assert_eq!((frame.header, frame.frame), (header, press));
-//! # Ok(())
-//! # }
-//! ```
 
 mod codec;
 mod controller;
@@ -52,7 +34,7 @@ pub use codec::{Decoder, FrameError, FrameId, Header, MAX_WIRE_LENGTH, Numbered,
 pub use controller::{ControllerSession, SessionSettings};
 pub use frame::{
     BootId, ButtonChunk, ControllerFrame, DISPLAY_BYTES, Drive, Frame, KioskSlot, KioskSlots,
-    Named, PanelFrame, Press, PressSequence, Request, Status, cut,
+    Named, PanelFrame, PressSequence, Status, cut,
 };
 pub use panel::PanelSession;
 

@@ -6,8 +6,7 @@ use std::time::Duration;
 use super::codec::{FrameId, Numbered};
 use super::endpoint::{Endpoint, Heard};
 use super::frame::{
-    BootId, ButtonChunk, ControllerFrame, Drive, KioskSlot, PanelFrame, Press, PressSequence,
-    Request, Status,
+    BootId, ButtonChunk, ControllerFrame, Drive, KioskSlot, PanelFrame, PressSequence, Status,
 };
 use crate::counters::LineCounters;
 use crate::vocabulary::{Button, Climate, FloorCount, PanelInputs, PanelOutputs, Trip};
@@ -81,14 +80,12 @@ struct PendingPress {
     due: Duration,
 }
 
-/// What a passenger wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Wish {
     Button(Button),
     Trip(Trip),
 }
 
-/// When something is sent again, and what was sent last.
 #[derive(Debug)]
 struct Due<T> {
     told: Option<T>,
@@ -148,7 +145,6 @@ impl PanelSession {
         self.presses.len()
     }
 
-    /// What has come in.
     #[must_use]
     pub fn counters(&self) -> LineCounters {
         self.endpoint.counters()
@@ -222,10 +218,10 @@ impl PanelSession {
         let answers = match frame {
             PanelFrame::Hello { .. } => self.endpoint.heard(),
             PanelFrame::Status(_)
-            | PanelFrame::Press(_)
+            | PanelFrame::Press { .. }
             | PanelFrame::Climate(_)
             | PanelFrame::Stuck(_)
-            | PanelFrame::Request(_) => self.echo,
+            | PanelFrame::Request { .. } => self.echo,
         };
         Some(self.endpoint.seal(&frame, answers))
     }
@@ -337,8 +333,8 @@ impl PanelSession {
         press.due = now + self.heartbeat / 2;
         let sequence = press.sequence;
         Some(match press.wish {
-            Wish::Button(button) => PanelFrame::Press(Press { sequence, button: Ok(button) }),
-            Wish::Trip(trip) => PanelFrame::Request(Request { sequence, trip: Ok(trip) }),
+            Wish::Button(button) => PanelFrame::Press { sequence, button: Ok(button) },
+            Wish::Trip(trip) => PanelFrame::Request { sequence, trip: Ok(trip) },
         })
     }
 }

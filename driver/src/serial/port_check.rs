@@ -26,7 +26,6 @@ impl PortCheck {
         Self { shortest, patience: shortest, intact_at: Duration::ZERO, intact: 0 }
     }
 
-    /// The port has just been opened.
     pub(super) fn handle_opened(&mut self, now: Duration) {
         self.intact_at = now;
     }

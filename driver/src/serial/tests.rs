@@ -111,7 +111,6 @@ fn open(directory: &TempDir, settings: LineSettings) -> Bench {
     Bench::open(&format!("serial://{}/panel", directory.path().display()), floors(), settings)
 }
 
-/// A panel and a line to it.
 fn plugged(settings: LineSettings) -> (TempDir, Panel, Bench) {
     let directory = tempfile::tempdir().unwrap();
     let panel = Panel::plug_in(&directory, 1);

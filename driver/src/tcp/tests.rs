@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -91,19 +91,12 @@ impl World {
     }
 }
 
-/// How a server reads and answers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Manner {
-    /// Everything that has come in, in one write.
-    Together,
-    /// As the course's simulator does: one message at a time, each answer in a send of its own, on
-    /// a socket without `TCP_NODELAY`.
-    OneByOne,
-}
+/// The world, and that something was read or written.
+type Shared = (Mutex<World>, Condvar);
 
 /// Serves one client at a time; a second one is accepted by the system and never answered.
 struct Server {
-    world: Arc<Mutex<World>>,
+    shared: Arc<Shared>,
     address: SocketAddr,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
@@ -111,28 +104,30 @@ struct Server {
 
 impl Server {
     fn start(address: &str, floor: Option<u8>) -> Self {
-        Self::start_as(Manner::Together, address, floor)
+        Self::start_reading(4096, address, floor)
     }
 
-    fn start_as(manner: Manner, address: &str, floor: Option<u8>) -> Self {
+    /// One that reads and answers so many bytes at a time.
+    fn start_reading(most: usize, address: &str, floor: Option<u8>) -> Self {
         let listener = TcpListener::bind(address).unwrap();
         let address = listener.local_addr().unwrap();
-        let world = Arc::new(Mutex::new(World { floor, ..World::default() }));
+        let world = World { floor, ..World::default() };
+        let shared = Arc::new((Mutex::new(world), Condvar::new()));
         let stop = Arc::new(AtomicBool::new(false));
-        let (shared, stopped) = (Arc::clone(&world), Arc::clone(&stop));
+        let (served, stopped) = (Arc::clone(&shared), Arc::clone(&stop));
         let thread = thread::spawn(move || {
             while let Ok((stream, _)) = listener.accept() {
                 if stopped.load(Ordering::Relaxed) {
                     return;
                 }
-                serve(stream, manner, &shared, &stopped);
+                serve(stream, most, &served, &stopped);
             }
         });
-        Self { world, address, stop, thread: Some(thread) }
+        Self { shared, address, stop, thread: Some(thread) }
     }
 
     fn world(&self) -> MutexGuard<'_, World> {
-        self.world.lock().unwrap()
+        self.shared.0.lock().unwrap()
     }
 }
 
@@ -148,12 +143,9 @@ impl Drop for Server {
     }
 }
 
-fn serve(mut stream: TcpStream, manner: Manner, world: &Mutex<World>, stop: &AtomicBool) {
+fn serve(mut stream: TcpStream, most: usize, shared: &Shared, stop: &AtomicBool) {
     stream.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
-    let mut buffer = match manner {
-        Manner::Together => vec![0; 4096],
-        Manner::OneByOne => vec![0; 4],
-    };
+    let mut buffer = vec![0; most];
     while !stop.load(Ordering::Relaxed) {
         let length = match stream.read(&mut buffer) {
             Ok(0) => return,
@@ -161,7 +153,7 @@ fn serve(mut stream: TcpStream, manner: Manner, world: &Mutex<World>, stop: &Ato
             Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => continue,
             Err(_) => return,
         };
-        let mut world = world.lock().unwrap();
+        let mut world = shared.0.lock().unwrap();
         let (messages, rest) = buffer[..length].as_chunks::<4>();
         if !rest.is_empty() {
             world.violations.push("a torn message".to_owned());
@@ -169,13 +161,13 @@ fn serve(mut stream: TcpStream, manner: Manner, world: &Mutex<World>, stop: &Ato
         let replies: Vec<u8> =
             messages.iter().filter_map(|&message| world.handle(message)).flatten().collect();
         drop(world);
+        shared.1.notify_all();
         if stream.write_all(&replies).is_err() {
             return;
         }
     }
 }
 
-/// A line to this server.
 fn line_to(server: &Server, settings: LineSettings) -> Bench {
     Bench::open(&format!("tcp://{}", server.address), floors(), settings)
 }
@@ -189,11 +181,10 @@ fn connected(floor: Option<u8>) -> (Server, Bench) {
 }
 
 fn until_world(server: &Server, condition: impl Fn(&World) -> bool) {
-    let end = Instant::now() + PATIENCE;
-    while !condition(&server.world()) {
-        assert!(Instant::now() < end, "never happened: {:?}", server.world());
-        thread::sleep(Duration::from_millis(1));
-    }
+    let holds_not = |world: &mut World| !condition(world);
+    let waited = server.shared.1.wait_timeout_while(server.world(), PATIENCE, holds_not);
+    let (world, waited) = waited.unwrap();
+    assert!(!waited.timed_out(), "never happened: {world:?}");
 }
 
 /// Lets the client see the world as it is at least once.
@@ -329,12 +320,13 @@ fn a_server_with_a_higher_shaft_is_refused() {
     assert!(!line.heard.contains(&PanelEvent::Connected));
 }
 
-/// F15: such a server's second answer waits until the first one is acknowledged. A round takes 1
-/// ms, and 42 ms where the acknowledgement is delayed.
+/// F15: the course's simulator reads one message at a time, and sends each answer by itself on a
+/// socket without `TCP_NODELAY`: its second answer waits until the first one is acknowledged. A round
+/// takes 1 ms, and 42 ms where the acknowledgement is delayed.
 #[test]
 fn a_server_that_answers_in_small_sends_is_polled_without_delay() {
     const ROUNDS: usize = 100;
-    let server = Server::start_as(Manner::OneByOne, "127.0.0.1:0", Some(0));
+    let server = Server::start_reading(4, "127.0.0.1:0", Some(0));
     let poll = Duration::from_millis(1);
     let _line = line_to(&server, LineSettings { poll, poll_at_rest: poll, ..settings() });
     // A fresh connection acknowledges its first segments at once by itself.

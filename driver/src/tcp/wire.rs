@@ -1,6 +1,5 @@
 //! The messages of the elevator-server protocol, and a socket that carries them.
 
-use std::collections::VecDeque;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
@@ -73,23 +72,9 @@ pub(super) enum Fault {
     NoSuchFloor { floor: u8, floors: u8 },
 }
 
-/// How the polls of a round leave.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Pace {
-    /// In one write. A server without `TCP_NODELAY` holds its second answer back until the first is
-    /// acknowledged, so every read asks the system to acknowledge at once.
-    Together,
-    /// Each with the answer to the one before, which it acknowledges: where the system can't be
-    /// asked.
-    OneByOne,
-}
-
 /// A connection. Dropping it stops the motor first, if the command can still be sent.
 pub(super) struct Wire {
     stream: TcpStream,
-    pace: Pace,
-    /// The polls of this round that have not left.
-    waiting: VecDeque<Message>,
     limit: Duration,
     /// When the answers to the last request must be there.
     deadline: Instant,
@@ -107,13 +92,7 @@ impl Wire {
         stream.set_nodelay(true).map_err(Fault::Broken)?;
         stream.set_write_timeout(Some(limit)).map_err(Fault::Broken)?;
         stream.set_read_timeout(Some(limit)).map_err(Fault::Broken)?;
-        let pace = match acknowledge_at_once(&stream) {
-            Ok(()) => Pace::Together,
-            Err(_) => Pace::OneByOne,
-        };
         Ok(Self {
-            pace,
-            waiting: VecDeque::new(),
             stream,
             limit,
             deadline: Instant::now(),
@@ -129,24 +108,11 @@ impl Wire {
         self.stream.write_all(&message).map_err(broken)
     }
 
-    /// Sends a round of polls. All answers must be there within the limit.
+    /// Sends a round of polls in one write. All answers must be there within the limit.
     pub(super) fn request(&mut self, polls: &[Message]) -> Result<(), Fault> {
         self.deadline = Instant::now() + self.limit;
         self.is_fresh = true;
-        match self.pace {
-            Pace::Together => self.stream.write_all(polls.as_flattened()).map_err(broken),
-            Pace::OneByOne => {
-                self.waiting = polls.iter().copied().collect();
-                self.send_next()
-            }
-        }
-    }
-
-    fn send_next(&mut self) -> Result<(), Fault> {
-        match self.waiting.pop_front() {
-            Some(poll) => self.stream.write_all(&poll).map_err(broken),
-            None => Ok(()),
-        }
+        self.stream.write_all(polls.as_flattened()).map_err(broken)
     }
 
     /// The answer to the next poll, which asked for `op`.
@@ -157,7 +123,6 @@ impl Wire {
                 if message[0] != op {
                     return Err(Fault::OutOfStep);
                 }
-                self.send_next()?;
                 return Ok(message);
             }
             self.read_more()?;
@@ -178,10 +143,7 @@ impl Wire {
             self.stream.set_read_timeout(Some(rest)).map_err(Fault::Broken)?;
             self.read_timeout = rest;
         }
-        // The system forgets it again as it sees fit.
-        if self.pace == Pace::Together && acknowledge_at_once(&self.stream).is_err() {
-            self.pace = Pace::OneByOne;
-        }
+        acknowledge_at_once(&self.stream);
         self.buffer.drain(..self.taken);
         self.taken = 0;
         let mut chunk = [0; 1024];
@@ -204,16 +166,16 @@ impl Drop for Wire {
     }
 }
 
-/// Acknowledges what has come in and what comes next without delay.
+/// Acknowledges what has come in and what comes next without delay, until the system forgets it
+/// again: a server without `TCP_NODELAY` holds its second answer back until the first one is
+/// acknowledged. Where that can't be asked for, a round takes longer.
 #[cfg(target_os = "linux")]
-fn acknowledge_at_once(stream: &TcpStream) -> io::Result<()> {
-    Ok(rustix::net::sockopt::set_tcp_quickack(stream, true)?)
+fn acknowledge_at_once(stream: &TcpStream) {
+    rustix::net::sockopt::set_tcp_quickack(stream, true).unwrap_or_default();
 }
 
 #[cfg(not(target_os = "linux"))]
-fn acknowledge_at_once(_: &TcpStream) -> io::Result<()> {
-    Err(io::ErrorKind::Unsupported.into())
-}
+fn acknowledge_at_once(_: &TcpStream) {}
 
 fn broken(error: io::Error) -> Fault {
     match error.kind() {
@@ -224,9 +186,6 @@ fn broken(error: io::Error) -> Fault {
 
 #[cfg(test)]
 mod tests {
-    use std::net::TcpListener;
-    use std::thread;
-
     use super::*;
     use crate::testing::floor;
 
@@ -264,33 +223,5 @@ mod tests {
         ];
         let hex = |bytes: Message| bytes.map(|byte| format!("{byte:02x}")).join(" ");
         assert_eq!(rows, sent.map(|(example, bytes)| (example, hex(bytes))));
-    }
-
-    /// F15: where acknowledgements can't be hurried, a poll waits for the answer to the one before.
-    #[test]
-    fn polls_leave_one_by_one_where_acknowledgements_are_late() {
-        let polls = [FLOOR_POLL, STOP_POLL, OBSTRUCTION_POLL];
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        let (mut server, _) = listener.accept().unwrap();
-        let serving = thread::spawn(move || {
-            for expected in polls {
-                let mut poll = [0; 4];
-                server.read_exact(&mut poll).unwrap();
-                assert_eq!(poll, expected);
-                server.set_nonblocking(true).unwrap();
-                let early = server.peek(&mut [0; 4]).unwrap_err();
-                assert_eq!(early.kind(), io::ErrorKind::WouldBlock);
-                server.set_nonblocking(false).unwrap();
-                server.write_all(&poll).unwrap();
-            }
-        });
-        let mut wire = Wire::new(stream, Duration::from_secs(20)).unwrap();
-        wire.pace = Pace::OneByOne;
-        wire.request(&polls).unwrap();
-        for [op, ..] in polls {
-            wire.reply(op).unwrap();
-        }
-        serving.join().unwrap();
     }
 }

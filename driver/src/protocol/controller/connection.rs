@@ -27,7 +27,6 @@ pub(super) struct Connection {
     moved: Option<u32>,
     /// Likewise of the last one that may have opened the door.
     opened: Option<u32>,
-    /// When damage was last noticed.
     damaged_at: Option<Duration>,
     display: Option<Display>,
     chunks: Vec<Option<ButtonChunk>>,
@@ -35,7 +34,6 @@ pub(super) struct Connection {
     refresh: Refresh,
 }
 
-/// What the panel is to show and to do.
 #[derive(Debug)]
 pub(super) struct Wanted<'a> {
     pub(super) drive: Drive,
@@ -63,7 +61,6 @@ impl Wanted<'_> {
     }
 }
 
-/// What the panel was told of the kiosks.
 #[derive(Debug, Default)]
 struct ToldKiosks {
     /// How many slots there are; `None` before the first frame.
@@ -93,7 +90,6 @@ impl ToldKiosks {
 #[derive(Debug)]
 struct Refresh {
     due: Duration,
-    /// See [`Wanted::refreshed`].
     turn: usize,
 }
 
@@ -179,7 +175,6 @@ impl Connection {
         self.drive_due = now;
     }
 
-    /// The earliest moment with something to do.
     pub(super) fn deadline(&self, silence: Duration) -> Duration {
         [self.drive_due, self.refresh.due, self.heard_at + silence, self.echo_at + silence]
             .into_iter()

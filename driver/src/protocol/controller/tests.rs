@@ -1,7 +1,7 @@
 use super::*;
 use crate::protocol::codec::{Decoder, FrameId, encode};
 use crate::testing::{boot, floor, floors, run};
-use crate::vocabulary::{Button, Direction, DoorCommand, Kiosks, Trip};
+use crate::vocabulary::{Button, Direction, Kiosks, Trip};
 
 const BOOT: u32 = 0x1234_5678;
 
@@ -92,7 +92,7 @@ fn status(inputs: &PanelInputs) -> PanelFrame {
 }
 
 fn press(sequence: PressSequence, button: Button) -> PanelFrame {
-    PanelFrame::Press(Press { sequence, button: Ok(button) })
+    PanelFrame::Press { sequence, button: Ok(button) }
 }
 
 fn run_up() -> PanelOutputs {
@@ -111,24 +111,6 @@ fn a_changed_output_is_sent_at_once_and_told_again_at_each_heartbeat() {
     bench.wait();
     assert_eq!(bench.now, Duration::from_millis(1050));
     assert_eq!(bench.sent_drives(), drives);
-}
-
-#[test]
-fn every_lamp_and_the_text_are_told_again_in_turn() {
-    let mut bench = Bench::connected();
-    let mut refreshed = Vec::new();
-    for _ in 0..5 {
-        bench.wait();
-        bench.echo += 1;
-        bench.hear(&status(&PanelInputs::default()));
-        refreshed.extend(bench.sent().into_iter().filter_map(|frame| match frame {
-            ControllerFrame::Lamps(chunk) => Some(format!("lamps {}", chunk.first())),
-            ControllerFrame::Display(_) => Some("text".to_owned()),
-            ControllerFrame::Kiosk(slot) => Some(format!("{} trips", slot.count)),
-            ControllerFrame::Hello { .. } | ControllerFrame::Drive(_) => None,
-        }));
-    }
-    assert_eq!(refreshed, ["lamps 8", "text", "0 trips", "lamps 0", "lamps 8"]);
 }
 
 fn trips(of: &[(u8, u8)]) -> Kiosks {
@@ -160,26 +142,6 @@ fn a_trip_that_comes_or_goes_is_all_that_is_sent_of_the_kiosks() {
     assert_eq!(show(&[]), [(0, 0, None)]);
 }
 
-// S1: a status may have been on its way since before the car was last driven.
-#[test]
-fn a_reconnected_panel_is_not_driven_before_it_has_heard_the_new_hello() {
-    let mut bench = Bench::connected();
-    bench.session.set_outputs(run_up());
-    assert_eq!(bench.sent_drives()[0].motor, run_up().motor);
-    bench.session.handle_line_lost("it is pulled".to_owned(), bench.now);
-    bench.session.handle_line_opened(bench.now);
-    bench.session.set_outputs(PanelOutputs { door: DoorCommand::Open, ..PanelOutputs::default() });
-    let greeted = bench.session.endpoint.next();
-    assert_eq!(bench.sent(), [ControllerFrame::Hello { floors: floors(9) }]);
-    bench.hear(&hello(9));
-    bench.hear(&status(&PanelInputs::default()));
-    assert!(bench.session.is_connected());
-    assert_eq!(bench.sent_drives()[0].door, DoorCommand::Close, "the car may have started");
-    bench.echo = greeted;
-    bench.hear(&status(&PanelInputs::default()));
-    assert_eq!(bench.sent_drives()[0].door, DoorCommand::Open);
-}
-
 #[test]
 fn a_press_is_told_once_and_acknowledged_at_once_however_often_it_comes() {
     let mut bench = Bench::connected();
@@ -194,31 +156,6 @@ fn a_press_is_told_once_and_acknowledged_at_once_however_often_it_comes() {
     bench.hear(&press(3, button));
     assert_eq!(bench.events(), []);
     assert_eq!(bench.sent_drives(), []);
-}
-
-#[test]
-fn a_panel_that_restarts_is_connected_anew_and_counts_its_presses_anew() {
-    let mut bench = Bench::connected();
-    let button = Button::Car(floor(3));
-    bench.hear(&press(1, button));
-    bench.events();
-    // Its Hello is lost; a press of the new run comes first.
-    (bench.boot, bench.number) = (7, 0);
-    bench.hear(&press(1, button));
-    assert_eq!(bench.events(), []);
-    assert!(bench.sent().contains(&ControllerFrame::Hello { floors: floors(9) }));
-    bench.echo = bench.session.endpoint.next() - 1;
-    bench.hear(&hello(9));
-    bench.hear(&status(&PanelInputs::default()));
-    bench.hear(&press(1, button));
-    assert_eq!(
-        bench.events(),
-        [
-            PanelEvent::Connected,
-            PanelEvent::Inputs(PanelInputs::default()),
-            PanelEvent::Pressed(button)
-        ]
-    );
 }
 
 #[test]
@@ -239,42 +176,32 @@ fn a_panel_of_another_height_is_named_once_and_stays_disconnected() {
 }
 
 #[test]
-fn a_silent_panel_is_disconnected_and_connected_when_it_speaks_again() {
-    let mut bench = Bench::connected();
-    while bench.session.is_connected() {
+fn a_panel_that_is_silent_or_hears_nothing_is_disconnected_and_connected_when_it_speaks_again() {
+    for speaks in [false, true] {
+        let mut bench = Bench::connected();
+        while bench.session.is_connected() {
+            bench.wait();
+            bench.sent();
+            if speaks {
+                bench.hear(&status(&PanelInputs::default()));
+            }
+        }
+        assert_eq!(bench.now, Duration::from_millis(1250));
+        let reason = ["the panel is silent", "the panel does not hear the controller"];
+        let told = PanelEvent::Disconnected(reason[usize::from(speaks)].to_owned());
+        assert_eq!(bench.events(), [told]);
         bench.wait();
         bench.sent();
-    }
-    assert_eq!(bench.now, Duration::from_millis(1250));
-    assert_eq!(bench.events(), [PanelEvent::Disconnected("the panel is silent".to_owned())]);
-    bench.wait();
-    bench.hear(&hello(9));
-    bench.hear(&status(&PanelInputs::default()));
-    assert_eq!(bench.events()[0], PanelEvent::Connected);
-}
-
-#[test]
-fn a_panel_that_hears_nothing_is_disconnected() {
-    let mut bench = Bench::connected();
-    while bench.session.is_connected() {
-        bench.wait();
-        bench.sent();
+        bench.hear(&hello(9));
         bench.hear(&status(&PanelInputs::default()));
+        assert_eq!(bench.events()[0], PanelEvent::Connected);
     }
-    assert_eq!(
-        bench.events(),
-        [PanelEvent::Disconnected("the panel does not hear the controller".to_owned())]
-    );
-}
-
-#[test]
-fn a_panel_that_never_answers_is_told_once() {
-    let mut bench = Bench::new();
+    let mut never = Bench::new();
     for _ in 0..50 {
-        bench.sent();
-        bench.wait();
+        never.sent();
+        never.wait();
     }
-    assert_eq!(bench.events(), [PanelEvent::Disconnected("the panel does not answer".to_owned())]);
+    assert_eq!(never.events(), [PanelEvent::Disconnected("the panel does not answer".to_owned())]);
 }
 
 // K1

@@ -2,10 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::{
-    ButtonChunk, ControllerFrame, Drive, Frame, KioskSlot, Named, PanelFrame, Press, Request,
-    Status,
-};
+use super::{ButtonChunk, ControllerFrame, Drive, Frame, KioskSlot, Named, PanelFrame, Status};
 use crate::vocabulary::{
     Button, Climate, Direction, Display, DoorCommand, DoorState, DriveFeedback, Floor, FloorCount,
     HallLantern, KeySwitch, MOST_TRIPS, MotorCommand, PanelInputs, Trip,
@@ -97,10 +94,10 @@ impl Frame for PanelFrame {
         match self {
             Self::Hello { .. } => PANEL_HELLO,
             Self::Status(_) => STATUS,
-            Self::Press(_) => PRESS,
+            Self::Press { .. } => PRESS,
             Self::Climate(_) => CLIMATE,
             Self::Stuck(_) => STUCK,
-            Self::Request(_) => REQUEST,
+            Self::Request { .. } => REQUEST,
         }
     }
 
@@ -111,9 +108,9 @@ impl Frame for PanelFrame {
                 bytes.extend_from_slice(&acknowledged.to_be_bytes());
             }
             Self::Status(status) => encode_status(status, bytes),
-            Self::Press(press) => {
-                bytes.extend_from_slice(&press.sequence.to_be_bytes());
-                bytes.extend_from_slice(&press.button.map_or_else(|raw| raw, button_bytes));
+            Self::Press { sequence, button } => {
+                bytes.extend_from_slice(&sequence.to_be_bytes());
+                bytes.extend_from_slice(&button.map_or_else(|raw| raw, button_bytes));
             }
             Self::Climate(climate) => {
                 let temperature = climate.temperature.map(i8::cast_unsigned);
@@ -121,9 +118,9 @@ impl Frame for PanelFrame {
                 bytes.extend_from_slice(&optional(climate.illuminance));
             }
             Self::Stuck(chunk) => encode_chunk(*chunk, bytes),
-            Self::Request(request) => {
-                bytes.extend_from_slice(&request.sequence.to_be_bytes());
-                bytes.extend_from_slice(&request.trip.map_or_else(|raw| raw, trip_bytes));
+            Self::Request { sequence, trip } => {
+                bytes.extend_from_slice(&sequence.to_be_bytes());
+                bytes.extend_from_slice(&trip.map_or_else(|raw| raw, trip_bytes));
             }
         }
     }
@@ -135,17 +132,13 @@ impl Frame for PanelFrame {
                 Self::Hello { floors: FloorCount::new(body.byte()?)?, acknowledged: body.number()? }
             }
             STATUS => Self::Status(decode_status(&mut body)?),
-            PRESS => {
-                Self::Press(Press { sequence: body.number()?, button: body.named(button_of)? })
-            }
+            PRESS => Self::Press { sequence: body.number()?, button: body.named(button_of)? },
             CLIMATE => Self::Climate(Climate {
                 temperature: body.optional()?.map(u8::cast_signed),
                 illuminance: body.optional()?,
             }),
             STUCK => Self::Stuck(decode_chunk(&mut body)?),
-            REQUEST => {
-                Self::Request(Request { sequence: body.number()?, trip: body.named(trip_of)? })
-            }
+            REQUEST => Self::Request { sequence: body.number()?, trip: body.named(trip_of)? },
             _ => return None,
         })
     }
