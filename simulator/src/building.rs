@@ -80,13 +80,10 @@ pub struct Building {
     pub transfer: Transfer,
 }
 
-/// A building can't be read.
 #[derive(Debug, thiserror::Error)]
 pub enum BuildingError {
-    /// It is no TOML, or lacks something, or has something unknown.
     #[error(transparent)]
     Form(#[from] toml::de::Error),
-    /// A car can't be built like this.
     #[error(transparent)]
     Car(#[from] ConfigError),
     /// A value is out of its range.

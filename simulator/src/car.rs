@@ -5,11 +5,10 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use elevator_driver::{
-    Button, Direction, DoorCommand, DoorState, DriveFeedback, Floor, FloorCount, HallLantern,
-    KeySwitch, MotorCommand, PanelInputs, PanelOutputs, Trip,
+    Button, Climate, Direction, DoorCommand, DoorState, DriveFeedback, Floor, FloorCount,
+    HallLantern, KeySwitch, MotorCommand, PanelInputs, PanelOutputs, Trip,
 };
 
-use crate::climate::{CabinClimate, Influence};
 use crate::config::{CarConfig, ConfigError, StartPosition};
 use crate::door::{Door, DoorOrder};
 use crate::shaft::{DriveCommand, Shaft};
@@ -64,7 +63,6 @@ pub struct SimulatedCar {
     drive_mode: DriveMode,
     door_lamp: bool,
     inputs: Switches,
-    climate: CabinClimate,
     presses: VecDeque<Button>,
     requests: VecDeque<Trip>,
     /// The buttons that are held down, and since when by the car's clock.
@@ -77,13 +75,13 @@ pub struct SimulatedCar {
     opening: Option<Opening>,
 }
 
-/// What people and surroundings do to the panel.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 struct Switches {
     stop: bool,
     obstruction: bool,
     key: KeySwitch,
     load: Option<u8>,
+    climate: Climate,
 }
 
 /// How many people a car is rated for.
@@ -95,7 +93,6 @@ pub fn load_of(people: usize) -> u8 {
     u8::try_from(people.saturating_mul(7_500) / 630).unwrap_or(u8::MAX)
 }
 
-/// A button or a trip that the shaft does not have.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("a shaft of {floors} floors has no {what}")]
 pub struct NotInShaft {
@@ -104,8 +101,7 @@ pub struct NotInShaft {
 }
 
 impl SimulatedCar {
-    /// A car at rest with its door closed. The seed only determines its position under
-    /// [`StartPosition::Anywhere`], and its deviation from the climate of other cars.
+    /// A car at rest with its door closed. The seed only determines what its climate sensors read.
     ///
     /// # Errors
     /// The configuration has a value out of its range.
@@ -114,7 +110,11 @@ impl SimulatedCar {
         let position = match config.start {
             StartPosition::Floor(index) => config.kinematics.floor_height * f64::from(index),
             StartPosition::Metres(height) => height,
-            StartPosition::Anywhere => fastrand::Rng::with_seed(seed).f64() * config.shaft_height(),
+        };
+        let mut random = fastrand::Rng::with_seed(seed);
+        let climate = Climate {
+            temperature: Some(random.i8(20..=22)),
+            illuminance: Some(random.u8(90..=110)),
         };
         Ok(Self {
             floors: config.floors,
@@ -124,13 +124,7 @@ impl SimulatedCar {
             outputs: PanelOutputs::default(),
             drive_mode: DriveMode::Levelling,
             door_lamp: false,
-            inputs: Switches {
-                stop: false,
-                obstruction: false,
-                key: KeySwitch::Normal,
-                load: Some(0),
-            },
-            climate: CabinClimate::new(config.climate, seed),
+            inputs: Switches { load: Some(0), climate, ..Switches::default() },
             presses: VecDeque::new(),
             requests: VecDeque::new(),
             stuck_buttons: BTreeMap::new(),
@@ -142,25 +136,21 @@ impl SimulatedCar {
         })
     }
 
-    /// The floors of its shaft.
     #[must_use]
     pub fn floors(&self) -> FloorCount {
         self.floors
     }
 
-    /// The time that was advanced so far.
     #[must_use]
     pub fn clock(&self) -> Duration {
         self.clock
     }
 
-    /// Lets time pass.
     pub fn advance(&mut self, by: Duration) {
         let mut left = by;
         while !left.is_zero() {
             if self.is_at_rest() {
                 self.clock += left;
-                self.climate.advance(left, self.influence());
                 return;
             }
             let step = left.min(STEP);
@@ -169,13 +159,12 @@ impl SimulatedCar {
         }
     }
 
-    /// Whether nothing changes by the passing of time alone, but for the climate.
+    /// Whether nothing changes by the passing of time alone.
     #[must_use]
     pub fn is_at_rest(&self) -> bool {
         self.shaft.is_at_rest(self.may_start()) && self.door.is_at_rest(self.door_order())
     }
 
-    /// What the sensors say at this moment.
     #[must_use]
     pub fn inputs(&self) -> PanelInputs {
         PanelInputs {
@@ -190,12 +179,11 @@ impl SimulatedCar {
             obstruction: self.inputs.obstruction,
             load: self.inputs.load,
             key: self.inputs.key,
-            climate: self.climate.reading(),
+            climate: self.inputs.climate,
             stuck: self.known_stuck(),
         }
     }
 
-    /// Everything there is to see of the car.
     #[must_use]
     pub fn state(&self) -> CarState {
         CarState {
@@ -223,8 +211,8 @@ impl SimulatedCar {
             obstruction: self.inputs.obstruction,
             key: self.inputs.key,
             load: self.inputs.load,
-            temperature: self.climate.reading().temperature,
-            illuminance: self.climate.reading().illuminance,
+            temperature: self.inputs.climate.temperature,
+            illuminance: self.inputs.climate.illuminance,
             faults: Faults {
                 motor: self.shaft.motor_fault(),
                 levelling: self.shaft.levelling_fault(),
@@ -237,7 +225,6 @@ impl SimulatedCar {
         }
     }
 
-    /// The shaft: position, speed and acceleration.
     #[must_use]
     pub fn shaft(&self) -> &Shaft {
         &self.shaft
@@ -249,13 +236,11 @@ impl SimulatedCar {
         self.door.fraction()
     }
 
-    /// What the controller last commanded of the motor.
     #[must_use]
     pub fn motor(&self) -> MotorCommand {
         self.outputs.motor
     }
 
-    /// The direction that the lantern announces.
     #[must_use]
     pub fn lantern(&self) -> Option<Direction> {
         match self.outputs.lantern {
@@ -278,21 +263,12 @@ impl SimulatedCar {
             self.note_opening();
         }
         self.shaft.advance(by.as_secs_f64(), self.may_start());
-        self.climate.advance(by, self.influence());
     }
 
     fn note_opening(&mut self) {
         let Some(floor) = self.shaft.sensed_floor() else { return };
         let count = self.opening.map_or(0, |opening| opening.count) + 1;
         self.opening = Some(Opening { count, floor, lantern: self.lantern() });
-    }
-
-    fn influence(&self) -> Influence {
-        Influence {
-            driven: self.shaft.driven().is_some(),
-            load: self.inputs.load.unwrap_or(0),
-            door: self.door.fraction(),
-        }
     }
 
     /// S1: the motor starts only behind a closed door that is not about to open.
@@ -394,7 +370,6 @@ impl SimulatedCar {
         self.record_violations();
     }
 
-    /// Switches the door-open lamp.
     pub fn set_door_lamp(&mut self, lit: bool) {
         self.without_levelling();
         self.door_lamp = lit;
@@ -419,12 +394,10 @@ impl SimulatedCar {
         }
     }
 
-    /// Lights or darkens the lamp in the stop switch.
     pub fn set_stop_lamp(&mut self, lit: bool) {
         self.outputs.lamps.stop = lit;
     }
 
-    /// Sets the floor indicator.
     pub fn set_indicator(&mut self, floor: Floor) {
         self.outputs.indicator = Some(floor);
     }

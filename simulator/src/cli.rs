@@ -5,21 +5,19 @@ use std::io::{self, IsTerminal, Write};
 use std::net::SocketAddr;
 use std::os::unix;
 use std::path::PathBuf;
-use std::thread::{Builder, JoinHandle};
+use std::thread::{self, Builder};
 use std::time::Duration;
 
 use clap::{Args as ClapArgs, Subcommand};
 use elevator_driver::{FloorCount, vocabulary::FloorCountError};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::iterator::{Handle, Signals};
+use signal_hook::iterator::Signals;
 
-use crate::config::{
-    CarConfig, ClimateConfig, ConstantDrive, DoorTimes, Kinematics, StartPosition,
-};
+use crate::config::{CarConfig, ConstantDrive, DoorTimes, Kinematics, StartPosition};
 use crate::control::{ControlClient, ControlError};
 use crate::keys::{HELP, Keyboard};
 use crate::live::LiveView;
-use crate::simulator::{SerialConfig, Simulator, SimulatorConfig, StartError, StopHandle};
+use crate::simulator::{SerialConfig, Simulator, SimulatorConfig, StartError};
 
 #[cfg(test)]
 mod tests;
@@ -90,9 +88,9 @@ pub struct Args {
     /// Start at this floor, counted from 0
     #[arg(long, value_name = "FLOOR", conflicts_with = "start_position")]
     pub(crate) start_floor: Option<u8>,
-    /// Start at this height above the lowest floor, even between floors; "anywhere": random
-    #[arg(long, value_name = "METRES", value_parser = start_position)]
-    pub(crate) start_position: Option<StartPosition>,
+    /// Start at this height above the lowest floor, even between floors
+    #[arg(long, value_name = "METRES")]
+    pub(crate) start_position: Option<f64>,
     /// From one floor to the next, m
     #[arg(long, default_value_t = Kinematics::default().floor_height, value_name = "METRES")]
     pub(crate) floor_height: f64,
@@ -123,13 +121,6 @@ pub struct Args {
     /// Stop the motor when the controller is silent for this long
     #[arg(long, default_value = "300ms", value_parser = duration, value_name = "TIME")]
     pub(crate) watchdog: Duration,
-    /// Mean temperature of the building, °C
-    #[arg(long, default_value_t = ClimateConfig::default().temperature, value_name = "CELSIUS")]
-    #[arg(allow_negative_numbers = true)]
-    pub(crate) temperature: f64,
-    /// Time that a day takes, for light and temperature
-    #[arg(long, default_value = "86400s", value_parser = duration, value_name = "TIME")]
-    pub(crate) day: Duration,
     /// Share of bytes lost or damaged on the serial line, per cent
     #[arg(long, default_value = "0", value_parser = clap::value_parser!(u8).range(0..=100))]
     pub(crate) noise: u8,
@@ -144,7 +135,6 @@ pub struct Args {
     pub(crate) die_with_parent: Option<u32>,
 }
 
-/// What else there is to do than to simulate a car.
 #[derive(Debug, Clone, Subcommand)]
 pub(crate) enum Deed {
     /// Press a button of a running simulator
@@ -160,10 +150,8 @@ pub(crate) enum Deed {
 /// Why the simulator did not run, or not to a clean end.
 #[derive(Debug, thiserror::Error)]
 pub enum CliError {
-    /// It did not start.
     #[error(transparent)]
     Start(#[from] StartError),
-    /// A running one did not press the button.
     #[error(transparent)]
     Press(#[from] ControlError),
     /// Signals could not be caught, so it did not start.
@@ -187,19 +175,22 @@ pub fn run(args: Args) -> Result<(), CliError> {
     let parent = args.die_with_parent;
     let quiet = args.quiet;
     // Before anything is made that a signal would leave behind.
-    let signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(CliError::Signals)?;
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(CliError::Signals)?;
     let simulator = Simulator::start(config(args))?;
-    let ender = SignalThread::start(signals, simulator.stop_handle()).map_err(CliError::Signals)?;
-    let result = announce(&simulator)
-        .and_then(|()| accompany(&simulator, parent, quiet))
-        .map_err(CliError::Output);
-    simulator.stop();
-    ender.stop();
-    result
+    let (handle, stop) = (signals.handle(), simulator.stopper());
+    thread::scope(|scope| {
+        let wait = move || signals.forever().for_each(|_| stop());
+        let thread = Builder::new().name("signals".into());
+        thread.spawn_scoped(scope, wait).map_err(CliError::Signals)?;
+        let result = announce(&simulator).and_then(|()| accompany(&simulator, parent, quiet));
+        handle.close();
+        result.map_err(CliError::Output)
+    })
 }
 
 fn config(args: Args) -> SimulatorConfig {
-    let start = args.start_position.unwrap_or(StartPosition::Floor(args.start_floor.unwrap_or(0)));
+    let floor = StartPosition::Floor(args.start_floor.unwrap_or(0));
+    let start = args.start_position.map_or(floor, StartPosition::Metres);
     let kinematics = Kinematics::default();
     let car = CarConfig {
         floors: args.floors,
@@ -222,7 +213,6 @@ fn config(args: Args) -> SimulatorConfig {
             nudging: args.door_nudging,
         },
         start,
-        climate: ClimateConfig { temperature: args.temperature, day: args.day },
     };
     let serial = (args.serial || args.serial_link.is_some())
         .then_some(SerialConfig { link: args.serial_link, noise: args.noise });
@@ -262,7 +252,7 @@ fn accompany(simulator: &Simulator, parent: Option<u32>, quiet: bool) -> io::Res
             break;
         }
         for command in keyboard.iter_mut().flat_map(Keyboard::commands) {
-            simulator.command(command);
+            simulator.command(&command);
         }
         if let Some(view) = &mut view
             && let Ok(state) = simulator.state()
@@ -273,31 +263,6 @@ fn accompany(simulator: &Simulator, parent: Option<u32>, quiet: bool) -> io::Res
     Ok(())
 }
 
-/// The thread that waits for signals.
-struct SignalThread {
-    handle: Handle,
-    thread: JoinHandle<()>,
-}
-
-impl SignalThread {
-    fn start(mut signals: Signals, simulator: StopHandle) -> io::Result<Self> {
-        let handle = signals.handle();
-        let thread = Builder::new().name("signals".into()).spawn(move || {
-            for _ in signals.forever() {
-                simulator.stop();
-            }
-        })?;
-        Ok(Self { handle, thread })
-    }
-
-    fn stop(self) {
-        self.handle.close();
-        // A panic of the thread was printed to standard error.
-        drop(self.thread.join());
-    }
-}
-
-/// A wrong value on the command line.
 #[derive(Debug, thiserror::Error)]
 enum ValueError {
     #[error("expected a whole number from 2 to 254")]
@@ -306,8 +271,6 @@ enum ValueError {
     Floors(#[from] FloorCountError),
     #[error("expected a number with a unit, such as 300ms or 1.5s")]
     Duration,
-    #[error("expected a height in metres, or the word anywhere")]
-    Position(#[from] std::num::ParseFloatError),
 }
 
 fn floors(text: &str) -> Result<FloorCount, ValueError> {
@@ -326,11 +289,4 @@ fn duration(text: &str) -> Result<Duration, ValueError> {
     };
     let number: f64 = number.trim().parse().or(Err(ValueError::Duration))?;
     Duration::try_from_secs_f64(number * unit).or(Err(ValueError::Duration))
-}
-
-fn start_position(text: &str) -> Result<StartPosition, ValueError> {
-    Ok(match text {
-        "anywhere" => StartPosition::Anywhere,
-        metres => StartPosition::Metres(metres.parse()?),
-    })
 }

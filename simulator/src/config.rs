@@ -39,12 +39,9 @@ impl Default for Kinematics {
     }
 }
 
-/// How long a door takes for its whole way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DoorTimes {
-    /// From closed to open.
     pub opening: Duration,
-    /// From open to closed.
     pub closing: Duration,
     /// From open to closed while nudging; no shorter than `closing`.
     pub nudging: Duration,
@@ -75,47 +72,20 @@ impl Default for ConstantDrive {
     }
 }
 
-/// The climate in and around the cabin.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct ClimateConfig {
-    /// The mean temperature of the building over a day, °C, −40 to 60.
-    pub temperature: f64,
-    /// How long a day takes.
-    pub day: Duration,
-}
-
-impl Default for ClimateConfig {
-    fn default() -> Self {
-        Self { temperature: 21.0, day: Duration::from_hours(24) }
-    }
-}
-
 /// The initial position of the car.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum StartPosition {
-    /// At the floor with this index.
     Floor(u8),
-    /// At this height above the lowest floor, m: also between floors.
     Metres(f64),
-    /// Somewhere in the shaft, drawn from the seed.
-    Anywhere,
 }
 
-/// One simulated car.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CarConfig {
-    /// The floors of its shaft.
     pub floors: FloorCount,
-    /// The levelling drive.
     pub kinematics: Kinematics,
-    /// The drive without levelling.
     pub constant_drive: ConstantDrive,
-    /// The door machine.
     pub door: DoorTimes,
-    /// The initial position of the car.
     pub start: StartPosition,
-    /// What its climate sensors have to measure.
-    pub climate: ClimateConfig,
 }
 
 impl CarConfig {
@@ -128,7 +98,6 @@ impl CarConfig {
             constant_drive: ConstantDrive::default(),
             door: DoorTimes::default(),
             start: StartPosition::Floor(0),
-            climate: ClimateConfig::default(),
         }
     }
 
@@ -168,28 +137,14 @@ impl CarConfig {
             ("door nudging time", self.door.nudging),
             ("time between floors", self.constant_drive.between_floors),
             ("time passing a floor", self.constant_drive.passing_floor),
-            ("day", self.climate.day),
         ];
         for (what, time) in times {
             require(what, time.as_secs_f64(), !time.is_zero(), "above 0")?;
         }
-        let slower = self.door.nudging >= self.door.closing;
-        require(
-            "door nudging time",
-            self.door.nudging.as_secs_f64(),
-            slower,
-            "at least the closing time",
-        )?;
-        require(
-            "temperature",
-            self.climate.temperature,
-            (-40.0..=60.0).contains(&self.climate.temperature),
-            "from -40 to 60 °C",
-        )?;
-        self.check_start()
-    }
-
-    fn check_start(&self) -> Result<(), ConfigError> {
+        let nudging = self.door.nudging;
+        let is_slower = nudging >= self.door.closing;
+        let nudging = nudging.as_secs_f64();
+        require("door nudging time", nudging, is_slower, "at least the closing time")?;
         match self.start {
             StartPosition::Floor(index) => require(
                 "start floor",
@@ -203,7 +158,6 @@ impl CarConfig {
                 (0.0..=self.shaft_height()).contains(&height),
                 "between 0 and the height of the top floor in metres",
             ),
-            StartPosition::Anywhere => Ok(()),
         }
     }
 }

@@ -150,15 +150,6 @@ mod tests {
         assert!(door.is_at_rest(CLOSE) && !door.is_at_rest(ORDER));
     }
 
-    // S1
-    #[test]
-    fn stays_locked_while_the_interlock_holds() {
-        let mut door = Door::new(DoorTimes::default());
-        let locked = DoorOrder { may_open: false, ..ORDER };
-        assert_eq!(after(&mut door, 5000, locked), DoorState::Closed);
-        assert!(door.is_at_rest(locked));
-    }
-
     #[test]
     fn an_obstruction_reopens_a_closing_door_all_the_way_and_holds_it() {
         let mut door = open_door();

@@ -1,20 +1,7 @@
 //! The server side of the elevator-server protocol: messages of four bytes, some with a reply of
-//! four bytes.
+//! four bytes. `docs/ELEVATOR-SERVER.md` has them.
 //!
-//! | byte 0 | request bytes 1–3 | reply |
-//! | --- | --- | --- |
-//! | 0 | reload configuration `0 0 0` | – (there is nothing to reload) |
-//! | 1 | motor `dir 0 0`: 0 stop, 1 to 127 up, 128 to 255 down | – |
-//! | 2 | order lamp `button floor on` | – |
-//! | 3 | floor indicator `floor 0 0` | – |
-//! | 4 | door-open lamp `on 0 0` | – |
-//! | 5 | stop lamp `on 0 0` | – |
-//! | 6 | button `button floor 0` | `6 pressed 0 0` |
-//! | 7 | floor sensor `0 0 0` | `7 at_floor floor 0` |
-//! | 8 | stop switch `0 0 0` | `8 pressed 0 0` |
-//! | 9 | obstruction `0 0 0` | `9 active 0 0` |
-//!
-//! Buttons: 0 hall up, 1 hall down, 2 car. Where this server is kinder than others: a floor,
+//! A reload of the configuration is ignored. Where this server is kinder than others: a floor,
 //! button or message that does not exist is ignored (a poll of one reads 0), requests may come in
 //! any pieces, and a second client is refused by closing its connection at once. A client that
 //! has not polled for the watchdog time gives way to a new one.
@@ -30,20 +17,17 @@ pub(crate) mod line;
 #[cfg(test)]
 mod tests;
 
-/// The length of every message.
 pub(crate) const MESSAGE: usize = 4;
 
 /// For how long a pressed button reads as pressed at least.
 const PRESSED: Duration = Duration::from_millis(100);
 
-/// Cuts a stream of bytes into messages.
 #[derive(Debug, Default)]
 pub(crate) struct Framing {
     begun: Vec<u8>,
 }
 
 impl Framing {
-    /// The messages that these bytes complete.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> Vec<[u8; MESSAGE]> {
         self.begun.extend_from_slice(bytes);
         let (messages, rest) = self.begun.as_chunks::<MESSAGE>();
@@ -53,7 +37,6 @@ impl Framing {
     }
 }
 
-/// Whether a message asks for a reply.
 pub(crate) fn is_poll(message: [u8; MESSAGE]) -> bool {
     (6..=9).contains(&message[0])
 }

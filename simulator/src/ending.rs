@@ -22,7 +22,6 @@ pub(crate) struct EndWatch(UnixStream);
 pub(crate) enum Readiness {
     /// There is something to read, or the other side is gone, which a read will tell.
     Readable,
-    /// It is over.
     Over,
 }
 

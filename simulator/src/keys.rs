@@ -12,7 +12,6 @@ use rustix::termios::{
 
 use crate::car::load_of;
 
-/// What the keys do.
 pub(crate) const HELP: &str =
     "  0-9 car button  u0-9 d0-9 hall button  + - somebody boards, leaves  q quit\n";
 

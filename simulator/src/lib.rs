@@ -9,8 +9,7 @@
 //!                      │  ┌─────────────────────────┐   serial            │ ◀─▶ pseudo-terminal
 //!                      │  │ car: interlocks, lamps  │ ◀─ panel protocol   │
 //!                      │  │  ├ shaft: motion        │                     │
-//!                      │  │  ├ door                 │ ◀─ elevator_server  │ ◀─▶ TCP
-//!                      │  │  └ climate              │                     │
+//!                      │  │  └ door                 │ ◀─ elevator_server  │ ◀─▶ TCP
 //!                      │  └─────────────────────────┘                     │
 //!                      └──────────────────────────────────────────────────┘
 //! ```
@@ -28,7 +27,6 @@ pub mod building;
 pub mod car;
 #[cfg(feature = "endpoints")]
 pub mod cli;
-mod climate;
 pub mod config;
 #[cfg(feature = "endpoints")]
 pub mod control;

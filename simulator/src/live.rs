@@ -2,14 +2,13 @@
 
 use std::io::{self, Write};
 
-use elevator_driver::{Direction, DoorState};
+use elevator_driver::Direction;
 
 use crate::simulator::{Controller, SimulatorState};
 use crate::state::CarState;
 
-/// The width of the drawn shaft, and of one leaf of the door, characters.
+/// The width of the drawn shaft, characters.
 const SHAFT: u32 = 30;
-const LEAF: u32 = 4;
 
 /// Redraws its lines in place.
 #[derive(Debug, Default)]
@@ -63,20 +62,20 @@ fn picture(state: &SimulatorState) -> String {
         Controller::Serial => "serial controller",
         Controller::Tcp => "TCP client",
     };
+    let door = if car.door_lamp { "lamp lit".into() } else { car.door.to_string() };
     let lamps: Vec<_> = car.lamps.iter().map(ToString::to_string).collect();
     let kiosks = car.kiosks.iter();
     let kiosks: Vec<_> =
         kiosks.map(|shown| format!("  [{} to {}: {}]", shown.from, shown.to, shown.car)).collect();
     format!(
         "{} {arrow} [{}] {:5.2} m {:+5.2} m/s  floor {floor}  {controller}\n  \
-         door [{}] {}  load {} %  {}{}violations {}  watchdog stops {}\n  \
+         door {door} {:3.0} %  load {} %  {}{}violations {}  watchdog stops {}\n  \
          lamps: {}{}\n",
         state.name,
         shaft(car),
         car.position,
         car.speed,
-        door(car),
-        door_word(car),
+        100.0 * car.door_fraction,
         car.load.unwrap_or(0),
         if car.stop { "STOP  " } else { "" },
         if car.obstruction { "OBSTRUCTED  " } else { "" },
@@ -102,26 +101,6 @@ fn shaft(car: &CarState) -> String {
             _ => '·',
         })
         .collect()
-}
-
-/// Two leaves that meet in the middle.
-fn door(car: &CarState) -> String {
-    let closed = 1.0 - car.door_fraction;
-    let leaf: String = (0..LEAF)
-        .map(|column| if f64::from(column) < closed * f64::from(LEAF) { '#' } else { ' ' })
-        .collect();
-    let other: String = leaf.chars().rev().collect();
-    leaf + &other
-}
-
-fn door_word(car: &CarState) -> &'static str {
-    match car.door {
-        _ if car.door_lamp => "lamp lit",
-        DoorState::Closed => "closed",
-        DoorState::Opening => "opening",
-        DoorState::Open => "open",
-        DoorState::Closing => "closing",
-    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,6 @@
 //! The protocol's states are the driver's [`PanelSession`]; here are the line with its faults and
 //! the watchdog of the panel.
 
-use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::SyncSender;
@@ -29,15 +28,12 @@ const HEARTBEAT: Duration = Duration::from_millis(50);
 /// for the next one.
 const DESERTED: Duration = Duration::from_secs(1);
 
-/// The panel's end of a serial line.
 #[derive(Debug)]
 pub(crate) struct SerialLine {
     session: PanelSession,
     port: Option<Port>,
     link: Option<PathBuf>,
-    incoming: Noise,
-    outgoing: Noise,
-    noise_percent: u8,
+    pub(crate) noise: Noise,
     /// Tells the bytes of this port from those of an earlier one.
     generation: u64,
     heard_at: Option<Duration>,
@@ -55,15 +51,12 @@ struct Port {
 }
 
 impl SerialLine {
-    /// A line that is not plugged yet.
     pub(crate) fn new(car: &SimulatedCar, link: Option<PathBuf>, noise: u8, seed: u64) -> Self {
         Self {
             session: PanelSession::new(car.floors(), draw_boot_id(), HEARTBEAT, Duration::ZERO),
             port: None,
             link,
-            incoming: Noise::new(noise, seed),
-            outgoing: Noise::new(noise, seed.wrapping_add(1)),
-            noise_percent: noise,
+            noise: Noise::new(noise, seed),
             generation: 0,
             heard_at: None,
             tripped: false,
@@ -74,10 +67,6 @@ impl SerialLine {
     pub(crate) fn path(&self) -> Option<&Path> {
         let port = self.port.as_ref()?;
         Some(self.link.as_deref().unwrap_or_else(|| port.pty.path()))
-    }
-
-    pub(crate) fn noise_percent(&self) -> u8 {
-        self.noise_percent
     }
 
     /// A fresh pseudo-terminal, with a thread that reads it. Nothing changes if it is plugged.
@@ -98,15 +87,12 @@ impl SerialLine {
         };
         self.generation += 1;
         let ending = Ending::new().map_err(LineError::Pty)?;
-        let reader = Reader {
-            master: pty.reader().map_err(LineError::Pty)?,
-            watch: ending.watch().map_err(LineError::Pty)?,
-            events: events.clone(),
-            generation: self.generation,
-        };
+        let master = pty.reader().map_err(LineError::Pty)?;
+        let watch = ending.watch().map_err(LineError::Pty)?;
+        let (generation, events) = (self.generation, events.clone());
         let thread = Builder::new()
             .name("serial".into())
-            .spawn(move || reader.run())
+            .spawn(move || read(&master, &watch, generation, &events))
             .map_err(LineError::Pty)?;
         self.port = Some(Port { pty, _link: link, _ending: ending });
         self.session.handle_line_reopened();
@@ -125,12 +111,6 @@ impl SerialLine {
         car.restart_panel();
     }
 
-    pub(crate) fn set_noise(&mut self, percent: u8) {
-        self.noise_percent = percent;
-        self.incoming.set_percent(percent);
-        self.outgoing.set_percent(percent);
-    }
-
     pub(crate) fn press(&mut self, button: Button) {
         self.session.press(button);
     }
@@ -147,11 +127,10 @@ impl SerialLine {
             self.renew();
         }
         self.heard_at = Some(now);
-        let arrived = self.incoming.pass(bytes);
+        let arrived = self.noise.pass(bytes);
         self.session.handle_bytes(&arrived, now);
     }
 
-    /// Whether a controller drives this panel.
     pub(crate) fn has_controller(&self, now: Duration, watchdog: Duration) -> bool {
         // A session counts silence from its start, so a controller must have been heard as well.
         self.heard_at.is_some() && self.session.controller_silent_for(now) < watchdog
@@ -192,7 +171,7 @@ impl SerialLine {
             if std::mem::take(&mut deserted) {
                 self.renew();
             }
-            let sent = self.outgoing.pass(frame);
+            let sent = self.noise.pass(frame);
             let lost = self.port.as_ref().map(|port| port.pty.write(&sent));
             if matches!(lost, Some(Err(_))) {
                 self.unplug();
@@ -222,37 +201,18 @@ impl SerialLine {
     }
 }
 
-/// What reads the controller's bytes.
-struct Reader {
-    master: OwnedFd,
-    watch: EndWatch,
-    events: SyncSender<Event>,
-    generation: u64,
-}
-
-impl Reader {
-    fn run(self) {
-        // The line's end, whatever its reason, is the end of this thread alone.
-        while let Ok(Some(bytes)) = self.read() {
-            let event = Event::SerialBytes(self.generation, bytes);
-            if self.events.send(event).is_err() {
-                return;
-            }
-        }
-    }
-
-    fn read(&self) -> io::Result<Option<Vec<u8>>> {
-        let mut buffer = [0; 1024];
-        loop {
-            if self.watch.wait(&self.master)? == Readiness::Over {
-                return Ok(None);
-            }
-            match rustix::io::read(&self.master, &mut buffer) {
-                Ok(0) => return Ok(None),
-                Ok(length) => return Ok(Some(buffer[..length].to_vec())),
-                Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
-            }
+/// Passes on the controller's bytes until the line ends, whatever its reason.
+fn read(master: &OwnedFd, watch: &EndWatch, generation: u64, events: &SyncSender<Event>) {
+    let mut buffer = [0; 1024];
+    while let Ok(Readiness::Readable) = watch.wait(master) {
+        let bytes = match rustix::io::read(master, &mut buffer) {
+            Ok(0) => return,
+            Ok(length) => buffer[..length].to_vec(),
+            Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => continue,
+            Err(_) => return,
+        };
+        if events.send(Event::SerialBytes(generation, bytes)).is_err() {
+            return;
         }
     }
 }

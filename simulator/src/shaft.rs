@@ -44,12 +44,15 @@ const STANDSTILL: f64 = 1e-9;
 /// elevator-server protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DriveCommand {
-    /// Motor off, brake on.
     Stop,
-    /// To rest at a floor.
-    Run { direction: Direction, stop_at: Floor },
+    Run {
+        direction: Direction,
+        stop_at: Floor,
+    },
     /// Creep to the first live floor sensor and level there.
-    Home { direction: Direction },
+    Home {
+        direction: Direction,
+    },
     /// At constant speed until the next command or the end of the shaft; stops immediately.
     Constant(Direction),
 }
@@ -128,7 +131,6 @@ impl Shaft {
         }
     }
 
-    /// From one floor to the next, m.
     pub(crate) fn floor_height(&self) -> f64 {
         self.kinematics.floor_height
     }
@@ -155,7 +157,7 @@ impl Shaft {
         configured * self.pace
     }
 
-    /// The direction in which the motor is driven or the car still moves, or `None` at rest.
+    /// The direction in which the motor is driven or the car still moves.
     #[must_use]
     pub fn driven(&self) -> Option<Direction> {
         match self.drive {
@@ -204,7 +206,6 @@ impl Shaft {
         }
     }
 
-    /// Tells the drive what to do from this moment.
     pub(crate) fn command(&mut self, command: DriveCommand) {
         if command != self.command {
             self.unheeded = true;
@@ -234,7 +235,6 @@ impl Shaft {
         }
     }
 
-    /// Disables a floor's sensor, or repairs it.
     pub(crate) fn set_sensor_dead(&mut self, floor: Floor, dead: bool) {
         if dead {
             self.dead_sensors.insert(floor);
@@ -244,7 +244,6 @@ impl Shaft {
         self.unheeded = true;
     }
 
-    /// Makes a floor's sensor report another floor, or repairs it.
     pub(crate) fn set_sensor_wrong(&mut self, floor: Floor, reports: Option<Floor>) {
         match reports {
             Some(reports) => self.wrong_sensors.insert(floor, reports),
@@ -259,7 +258,6 @@ impl Shaft {
         &self.wrong_sensors
     }
 
-    /// The floors whose sensors are dead.
     #[must_use]
     pub fn dead_sensors(&self) -> &BTreeSet<Floor> {
         &self.dead_sensors
@@ -384,7 +382,6 @@ impl Shaft {
         }
     }
 
-    /// How far it is to the end of the shaft, m.
     fn room(&self, direction: Direction) -> f64 {
         match direction {
             Direction::Up => self.top() - self.position,
@@ -392,7 +389,6 @@ impl Shaft {
         }
     }
 
-    /// The floor at the end of the shaft.
     fn last_floor(&self, direction: Direction) -> Floor {
         match direction {
             Direction::Up => self.floors.top(),

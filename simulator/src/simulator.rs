@@ -13,8 +13,8 @@
 //! commands are ignored.
 //!
 //! The owner writes to its lines itself and at once; every other thread only waits for bytes. All
-//! of them end with the owner, and the owner ends with [`Simulator::stop`], the `quit` command, or
-//! when the [`Simulator`] is dropped.
+//! of them end with the owner, and the owner ends with the `quit` command, or when the [`Simulator`]
+//! is dropped, which waits for them.
 
 use std::fmt;
 use std::io;
@@ -25,6 +25,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
+use elevator_driver::FloorCount;
 use serde::{Deserialize, Serialize};
 
 use crate::car::SimulatedCar;
@@ -42,25 +43,20 @@ const EVENTS: usize = 256;
 /// What a simulator is started with.
 #[derive(Debug, Clone)]
 pub struct SimulatorConfig {
-    /// The car's name, shown in its state.
     pub name: String,
-    /// Its shaft, its door and its sensors.
     pub car: CarConfig,
     /// Determines everything random: the start position if it is not given, and the damage of a
     /// noisy line.
     pub seed: u64,
-    /// The serial panel, if any.
     pub serial: Option<SerialConfig>,
     /// The address of the elevator-server, if any; port 0 for any free one.
     pub tcp: Option<SocketAddr>,
-    /// The path of the control socket, if any.
     pub control: Option<PathBuf>,
     /// After this silence of the controller the panel stops the motor (S2). At least a few of its
     /// heartbeats or polls.
     pub watchdog: Duration,
 }
 
-/// The serial panel.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SerialConfig {
     /// A name that always points to the current pseudo-terminal.
@@ -92,7 +88,6 @@ pub enum Endpoint {
     Serial(PathBuf),
     /// The elevator-server's address, with the port that was chosen.
     Tcp(SocketAddr),
-    /// The control socket.
     Control(PathBuf),
 }
 
@@ -114,25 +109,19 @@ impl fmt::Display for Endpoint {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SimulatorState {
     pub name: String,
-    /// Who drives it.
     pub controller: Controller,
-    /// The serial line is cut.
     pub unplugged: bool,
     /// The share of damaged bytes on the serial line, per cent.
     pub noise: u8,
-    /// What there is to see of the car itself.
     #[serde(flatten)]
     pub car: CarState,
 }
 
-/// Who drives a simulated car.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Controller {
     /// None, or none that is heard.
     Absent,
-    /// A controller on the serial panel.
     Serial,
-    /// A client of the elevator-server.
     Tcp,
 }
 
@@ -148,8 +137,6 @@ pub(crate) enum Event {
     ControlConnected(UnixStream),
     Control(ControlId, Result<Command, CommandError>),
     ControlClosed(ControlId),
-    /// A command that was typed at the terminal.
-    Typed(String),
     /// Somebody in this process wants to see the state.
     Observe(SyncSender<SimulatorState>),
     Quit,
@@ -159,61 +146,41 @@ pub(crate) enum Event {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ControlId(u64);
 
-/// Why a line to the car could not be made.
+impl ControlId {
+    /// The terminal, which sees no answers.
+    const TERMINAL: Self = Self(u64::MAX);
+}
+
 #[derive(Debug, thiserror::Error)]
 pub enum LineError {
-    /// No pseudo-terminal.
     #[error("cannot make a pseudo-terminal for the serial panel (is /dev/pts mounted?)")]
     Pty(#[source] io::Error),
-    /// No link to the pseudo-terminal.
     #[error(
         "cannot make the link {} to the serial panel: choose another --serial-link", path.display()
     )]
-    Link {
-        /// Where the link was to be.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
-    /// No TCP listener.
+    Link { path: PathBuf, source: io::Error },
     #[error("cannot listen at {address} for elevator-server clients: choose another --tcp")]
-    Tcp {
-        /// As given with `--tcp`.
-        address: SocketAddr,
-        /// What the system says.
-        source: io::Error,
-    },
-    /// No control socket.
+    Tcp { address: SocketAddr, source: io::Error },
     #[error("cannot listen at {} for control clients: choose another --control", path.display())]
-    Control {
-        /// As given with `--control`.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
+    Control { path: PathBuf, source: io::Error },
 }
 
 /// Why a simulator did not start. Nothing of it is left behind.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// Neither of the two lines to a controller is wanted.
     #[error(
         "a car without a panel: give --serial for a pseudo-terminal, --tcp ADDRESS for the \
          elevator-server protocol, or both"
     )]
     NoPanel,
-    /// A value of the car that is out of its range.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// One of the lines.
     #[error(transparent)]
     Line(#[from] LineError),
-    /// A thread or what it needs.
     #[error("the system has no room for the simulator's threads")]
     Thread(#[from] io::Error),
 }
 
-/// The simulator has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the simulator has ended")]
 pub struct Ended;
@@ -222,15 +189,12 @@ pub struct Ended;
 #[derive(Debug)]
 pub struct Simulator {
     endpoints: Vec<Endpoint>,
+    floors: FloorCount,
     events: SyncSender<Event>,
     /// Hangs up when the owner has ended.
     finished: Receiver<()>,
     thread: Option<JoinHandle<()>>,
 }
-
-/// Ends a [`Simulator`] from another thread.
-#[derive(Debug, Clone)]
-pub(crate) struct StopHandle(SyncSender<Event>);
 
 impl Simulator {
     /// Starts the car and everything that leads to it.
@@ -242,6 +206,7 @@ impl Simulator {
             return Err(StartError::NoPanel);
         }
         let car = SimulatedCar::new(&config.car, config.seed)?;
+        let floors = car.floors();
         let (events, incoming) = sync_channel(EVENTS);
         let owner = Owner::new(car, config, events.clone())?;
         let endpoints = owner.endpoints();
@@ -250,16 +215,14 @@ impl Simulator {
             owner.run(incoming);
             drop(finishing);
         })?;
-        Ok(Self { endpoints, events, finished, thread: Some(thread) })
+        Ok(Self { endpoints, floors, events, finished, thread: Some(thread) })
     }
 
-    /// Where it can be reached.
     #[must_use]
     pub fn endpoints(&self) -> &[Endpoint] {
         &self.endpoints
     }
 
-    /// The elevator-server's address.
     #[must_use]
     pub fn tcp(&self) -> Option<SocketAddr> {
         self.endpoints.iter().find_map(|endpoint| match endpoint {
@@ -268,8 +231,6 @@ impl Simulator {
         })
     }
 
-    /// Everything there is to see.
-    ///
     /// # Errors
     /// It has ended.
     pub fn state(&self) -> Result<SimulatorState, Ended> {
@@ -281,9 +242,10 @@ impl Simulator {
     }
 
     /// Does what a line of the control interface says, if it is one.
-    pub(crate) fn command(&self, line: String) {
+    pub(crate) fn command(&self, line: &str) {
+        let command = Command::parse(line, self.floors);
         // It may have ended.
-        drop(self.events.send(Event::Typed(line)));
+        drop(self.events.send(Event::Control(ControlId::TERMINAL, command)));
     }
 
     /// Waits until it has ended, for at most this time; true once it has.
@@ -292,32 +254,20 @@ impl Simulator {
         self.finished.recv_timeout(limit) == Err(RecvTimeoutError::Disconnected)
     }
 
-    /// What can end it from another thread.
-    #[must_use]
-    pub(crate) fn stop_handle(&self) -> StopHandle {
-        StopHandle(self.events.clone())
-    }
-
-    /// Ends it and waits until every thread of it has ended.
-    pub fn stop(self) {
-        drop(self);
+    /// Ends it, from any thread; harmless if it has ended.
+    pub(crate) fn stopper(&self) -> impl Fn() + Send + use<> {
+        let events = self.events.clone();
+        // Fails only if the owner has ended.
+        move || drop(events.send(Event::Quit))
     }
 }
 
 impl Drop for Simulator {
     fn drop(&mut self) {
-        self.stop_handle().stop();
+        self.stopper()();
         if let Some(thread) = self.thread.take() {
             // A panic of the thread was printed to standard error.
             drop(thread.join());
         }
-    }
-}
-
-impl StopHandle {
-    /// Ends the simulator; harmless if it has ended.
-    pub(crate) fn stop(&self) {
-        // Fails only if the owner has ended.
-        drop(self.0.send(Event::Quit));
     }
 }

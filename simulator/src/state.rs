@@ -20,7 +20,6 @@ use crate::shaft::{LevellingFault, MotorFault};
 pub struct CarState {
     /// The car's own clock, ms since it was made.
     pub time_ms: u64,
-    /// The number of floors of its shaft.
     pub floors: u8,
     /// From one floor to the next, m.
     pub floor_height: f64,
@@ -34,9 +33,7 @@ pub struct CarState {
     pub next_stop: Option<Floor>,
     /// The direction in which the motor is driven or the car still moves.
     pub driven: Option<Direction>,
-    /// Which drive was commanded last.
     pub drive_mode: DriveMode,
-    /// Where the door is.
     pub door: DoorState,
     /// How far the door is open, 0 to 1.
     pub door_fraction: f64,
@@ -44,33 +41,23 @@ pub struct CarState {
     pub opening: Option<Opening>,
     /// The door-open lamp of the elevator-server protocol, which has no door.
     pub door_lamp: bool,
-    /// The lit order lamps.
     pub lamps: BTreeSet<Button>,
-    /// The lamp in the stop switch.
     pub stop_lamp: bool,
-    /// The floor on the indicator.
     pub indicator: Option<Floor>,
-    /// The lit direction arrow.
     pub lantern: Option<Direction>,
-    /// The indicator's text field.
     pub display_text: String,
     /// The indicator's backlight, 0 to 255, where the controller set one.
     pub display_brightness: Option<u8>,
-    /// What the kiosks of the landings show.
     pub kiosks: Vec<ShownTrip>,
-    /// The stop switch is pulled.
     pub stop: bool,
-    /// Something stands in the door.
     pub obstruction: bool,
-    /// The key switch.
     pub key: KeySwitch,
     /// The load in per cent of the rated load, if there is a load cell.
     pub load: Option<u8>,
-    /// The temperature, °C, if there is a sensor.
+    /// °C, if there is a sensor.
     pub temperature: Option<i8>,
-    /// The illuminance, 0 to 255, if there is a sensor.
+    /// 0 to 255, if there is a sensor.
     pub illuminance: Option<u8>,
-    /// What is broken.
     pub faults: Faults,
     /// How often the controller asked for something unsafe.
     pub violations: u64,
@@ -85,18 +72,13 @@ pub struct CarState {
 pub struct Opening {
     /// Which one since the car was made: 1, 2, …
     pub count: u64,
-    /// The floor where the car stood.
     pub floor: Floor,
-    /// The direction arrow that was lit.
     pub lantern: Option<Direction>,
 }
 
-/// A trip that a kiosk shows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShownTrip {
-    /// The landing.
     pub from: Floor,
-    /// The destination.
     pub to: Floor,
     /// The name of the car that the passenger is to take.
     pub car: String,
@@ -109,14 +91,12 @@ impl From<(&Trip, &String)> for ShownTrip {
 }
 
 impl CarState {
-    /// Whether the car is at rest at this floor.
     #[must_use]
     pub fn is_at_rest_at(&self, floor: Floor) -> bool {
         self.driven.is_none() && self.floor == Some(floor)
     }
 }
 
-/// Which drive was commanded last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub enum DriveMode {
     /// The levelling drive of the serial panel.
@@ -126,18 +106,13 @@ pub enum DriveMode {
     Constant,
 }
 
-/// What is broken in a car.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Faults {
-    /// What is wrong with the motor.
     pub motor: Option<MotorFault>,
-    /// What is wrong with the levelling.
     pub levelling: Option<LevellingFault>,
-    /// The door is jammed.
     pub door_jammed: bool,
     /// The floors whose sensors never become active.
     pub dead_sensors: BTreeSet<Floor>,
-    /// The buttons that stay pressed.
     pub stuck_buttons: BTreeSet<Button>,
 }
 
@@ -146,7 +121,6 @@ pub struct Faults {
 pub struct Violation {
     /// When, ms of the car's own clock.
     pub time_ms: u64,
-    /// What was asked for.
     pub kind: ViolationKind,
 }
 
@@ -161,6 +135,5 @@ pub enum ViolationKind {
     /// The door-open lamp was lit while the motor ran, or the motor was commanded to run while it
     /// was lit.
     DoorLampWhileMoving,
-    /// The door-open lamp was lit between floors.
     DoorLampBetweenFloors,
 }

@@ -33,14 +33,11 @@ pub enum Panels {
     Kiosks,
 }
 
-/// What somebody does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
-    /// Presses a button at a landing.
     PressHall(Floor, Direction),
     /// Gives a destination at a landing: from, to.
     GiveDestination(Floor, Floor),
-    /// Presses a button in a car.
     PressCar(usize, Floor),
     /// Changes the load of a car, in per cent of the rated load.
     Load(usize, u8),
@@ -48,12 +45,9 @@ pub enum Action {
     Doorway(usize, bool),
 }
 
-/// What became of a passenger, from the start of the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Journey {
-    /// When the passenger stepped into a car.
     pub boarded: Option<Duration>,
-    /// When the passenger had left it.
     pub exited: Option<Duration>,
 }
 
@@ -96,7 +90,6 @@ struct Person {
     answer: Answer,
 }
 
-/// Those who wait for one direction.
 #[derive(Debug, Clone, Default)]
 struct Landing {
     queue: VecDeque<usize>,
@@ -130,11 +123,8 @@ enum Way {
 /// Where the passengers are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Count {
-    /// At the landings.
     pub waiting: usize,
-    /// In the cars and in their doors.
     pub riding: usize,
-    /// At their destinations.
     pub served: usize,
 }
 
@@ -170,14 +160,12 @@ impl Crowd {
         }
     }
 
-    /// Lets them call cars in this way.
     #[must_use]
     pub fn with_panels(mut self, panels: Panels) -> Self {
         self.panels = panels;
         self
     }
 
-    /// What became of each passenger so far.
     pub fn trips(&self) -> impl Iterator<Item = (&Passenger, Journey)> {
         self.people.iter().map(|person| (&person.passenger, person.trip))
     }
@@ -189,7 +177,6 @@ impl Crowd {
         self.expected == self.people.len() && waiting + riding == 0
     }
 
-    /// Where those are who have arrived.
     #[must_use]
     pub fn count(&self) -> Count {
         let waiting = self.landings.values().map(|landing| landing.queue.len()).sum();
@@ -199,7 +186,6 @@ impl Crowd {
         Count { waiting, riding, served: self.expected - waiting - riding }
     }
 
-    /// The destinations of those in a car.
     pub fn destinations(&self, car: usize) -> impl Iterator<Item = Floor> {
         let riders = self.cabins.get(car).into_iter().flat_map(|cabin| &cabin.riders);
         riders.map(|&rider| self.people[rider].passenger.to)
@@ -223,7 +209,6 @@ impl Crowd {
         [arrival, passing, again].into_iter().flatten().min()
     }
 
-    /// Lets time pass.
     pub fn handle_time(&mut self, now: Duration) {
         while let Some(person) = self.people.get(self.expected)
             && person.passenger.arrival <= now
@@ -290,7 +275,6 @@ impl Crowd {
         }
     }
 
-    /// Somebody has passed the door.
     fn finish(&mut self, car: usize, Passing { person, way, until }: Passing) {
         let cabin = &mut self.cabins[car];
         cabin.passing = None;
@@ -312,7 +296,6 @@ impl Crowd {
         }
     }
 
-    /// Who passes the door of a car next.
     fn next_through(&mut self, car: usize, now: Duration) -> Option<Passing> {
         let cabin = &self.cabins[car];
         let Landed { floor: Some(floor), door: DoorState::Open, lantern } = cabin.seen else {
@@ -358,7 +341,6 @@ impl Crowd {
         self.actions.push_back(Action::Load(car, percent));
     }
 
-    /// Presses wherever somebody wants a car and none is there.
     fn press(&mut self, now: Duration) {
         match self.panels {
             Panels::Buttons => self.press_buttons(now),

@@ -7,21 +7,14 @@ use serde::{Deserialize, Serialize};
 
 use super::{Building, Passenger};
 
-/// A list of passengers can't be read or written. Lines count from 1, the heading included.
+/// A list of passengers can't be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum ListError {
-    /// A line has other columns than it should.
+    /// A passenger is impossible. Lines count from 1, the heading included.
     #[error("line {line}: {reason}")]
-    Line {
-        /// Which.
-        line: u64,
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// It can't be read or written at all.
+    Line { line: u64, reason: String },
     #[error(transparent)]
     Csv(#[from] csv::Error),
-    /// It can't be written to its end.
     #[error(transparent)]
     Write(#[from] std::io::Error),
 }
@@ -47,16 +40,11 @@ pub fn read_passengers(building: &Building, from: impl Read) -> Result<Vec<Passe
     let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(from);
     let mut passengers: Vec<Passenger> = Vec::new();
     let headers = reader.headers()?.clone();
-    let mut record = csv::StringRecord::new();
-    loop {
-        let line = reader.position().line();
+    for record in reader.into_records() {
+        let record = record?;
+        let row: Row = record.deserialize(Some(&headers))?;
+        let line = record.position().map_or(0, csv::Position::line);
         let wrong = |reason: String| ListError::Line { line, reason };
-        if !reader.read_record(&mut record).map_err(|error| wrong(reason(&error)))? {
-            return Ok(passengers);
-        }
-        let line = record.position().map_or(line, csv::Position::line);
-        let wrong = |reason: String| ListError::Line { line, reason };
-        let row: Row = record.deserialize(Some(&headers)).map_err(|error| wrong(reason(&error)))?;
         let floor = |index: u8| {
             let floor = building.floors.floor(index);
             floor.ok_or_else(|| {
@@ -81,17 +69,7 @@ pub fn read_passengers(building: &Building, from: impl Read) -> Result<Vec<Passe
         }
         passengers.push(Passenger { arrival, from, to, mass: row.kg });
     }
-}
-
-/// What is wrong with a line, without its place.
-fn reason(error: &csv::Error) -> String {
-    match error.kind() {
-        csv::ErrorKind::Deserialize { err, .. } => err.to_string(),
-        csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
-            format!("{len} columns instead of {expected_len}")
-        }
-        _ => error.to_string(),
-    }
+    Ok(passengers)
 }
 
 /// Writes passengers.

@@ -7,13 +7,11 @@
 pub struct SplitMix64(u64);
 
 impl SplitMix64 {
-    /// A generator that begins with this seed.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// The next 64 bits.
     pub fn next_bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut mixed = self.0;

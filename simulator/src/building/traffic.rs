@@ -17,7 +17,6 @@ pub const MASS: f64 = 75.0;
 pub struct Passenger {
     /// When the passenger comes to the landing, from the start of the run.
     pub arrival: Duration,
-    /// The landing.
     pub from: Floor,
     /// The destination, another floor.
     pub to: Floor,
@@ -43,7 +42,6 @@ impl Pattern {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Up, Self::Lunch, Self::Down, Self::Inter];
 
-    /// The shares of incoming and of outgoing passengers.
     fn shares(self) -> (f64, f64) {
         match self {
             Self::Up => (0.85, 0.05),
@@ -99,13 +97,11 @@ impl FromStr for Pattern {
 /// Traffic from which passengers are drawn: a Poisson process.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Traffic {
-    /// At a steady rate.
     Steady {
         /// The mix.
         pattern: Pattern,
         /// Arrivals in per cent of the population in five minutes.
         rate: f64,
-        /// How long passengers arrive.
         lasts: Duration,
     },
     /// From each floor above the lobby down to it, at a rate that changes every five minutes.
@@ -119,7 +115,6 @@ pub enum Traffic {
 const FIVE_MINUTES: Duration = Duration::from_mins(5);
 
 impl Traffic {
-    /// How long passengers arrive.
     #[must_use]
     pub fn lasts(&self) -> Duration {
         match self {

@@ -10,17 +10,13 @@ use super::SplitMix64;
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(untagged)]
 pub enum Transfer {
-    /// Always the same.
     Fixed(f64),
     /// Drawn from an Erlang distribution; what is too short or too long is drawn again.
     Erlang {
         /// How many exponential times it is the sum of, 1 to 100.
         order: u8,
-        /// The mean of the whole distribution.
         mean: f64,
-        /// The shortest time.
         shortest: f64,
-        /// The longest time.
         longest: f64,
     },
 }
@@ -50,7 +46,6 @@ impl Transfer {
         }
     }
 
-    /// The time of one passenger.
     pub(super) fn draw(&self, random: &mut SplitMix64) -> Duration {
         match *self {
             Self::Fixed(seconds) => Duration::from_secs_f64(seconds),

@@ -7,7 +7,6 @@ use elevator_driver::{Button, Climate, Floor, KeySwitch, STUCK_AFTER, Trip};
 use super::{NotInShaft, PRESSES, SimulatedCar};
 use crate::shaft::{LevellingFault, MotorFault};
 
-/// What people, surroundings and faults do.
 impl SimulatedCar {
     /// Presses a button for a moment.
     ///
@@ -60,7 +59,6 @@ impl SimulatedCar {
         Ok(())
     }
 
-    /// The buttons that are held down.
     pub fn stuck_buttons(&self) -> impl Iterator<Item = Button> + use<'_> {
         self.stuck_buttons.keys().copied()
     }
@@ -79,12 +77,10 @@ impl SimulatedCar {
         self.inputs.stop = pulled;
     }
 
-    /// Puts something into the door, or takes it away.
     pub fn set_obstruction(&mut self, active: bool) {
         self.inputs.obstruction = active;
     }
 
-    /// Turns the key switch.
     pub fn set_key(&mut self, key: KeySwitch) {
         self.inputs.key = key;
     }
@@ -94,12 +90,10 @@ impl SimulatedCar {
         self.inputs.load = load;
     }
 
-    /// Sets what the climate sensors read from here on.
     pub fn set_climate(&mut self, climate: Climate) {
-        self.climate.set(climate);
+        self.inputs.climate = climate;
     }
 
-    /// Breaks the motor, or repairs it.
     pub fn set_motor_fault(&mut self, fault: Option<MotorFault>) {
         self.shaft.set_motor_fault(fault);
     }
@@ -114,12 +108,10 @@ impl SimulatedCar {
         self.shaft.set_speed(percent);
     }
 
-    /// Jams the door where it is, or frees it.
     pub fn set_door_jammed(&mut self, jammed: bool) {
         self.door.set_jammed(jammed);
     }
 
-    /// Disables a floor's sensor, or repairs it.
     pub fn set_sensor_dead(&mut self, floor: Floor, dead: bool) {
         self.shaft.set_sensor_dead(floor, dead);
     }
@@ -129,7 +121,6 @@ impl SimulatedCar {
         self.shaft.set_sensor_wrong(floor, reports);
     }
 
-    /// Disables every floor sensor, or repairs all.
     pub fn set_all_sensors_dead(&mut self, dead: bool) {
         for floor in self.floors.floors() {
             self.shaft.set_sensor_dead(floor, dead);

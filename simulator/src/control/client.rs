@@ -13,7 +13,6 @@ use crate::state::CarState;
 /// How long an answer may take.
 const ANSWER_LIMIT: Duration = Duration::from_secs(5);
 
-/// A connection to a simulator's control socket.
 #[derive(Debug)]
 pub struct ControlClient {
     stream: BufReader<UnixStream>,
@@ -26,10 +25,8 @@ pub enum ControlError {
     /// command was carried out is unknown.
     #[error("the simulator's control socket does not answer")]
     Socket(#[from] io::Error),
-    /// The simulator refused the command; nothing happened.
     #[error("the simulator refused: {0}")]
     Refused(String),
-    /// The answer is not a state.
     #[error("the simulator's answer is not understood")]
     State(#[from] serde_json::Error),
 }

@@ -17,7 +17,6 @@ use crate::simulator::{Event, LineError};
 /// A client that accepts no reply for this long is disconnected.
 const WRITE_LIMIT: Duration = Duration::from_millis(100);
 
-/// The server's end of a TCP line.
 #[derive(Debug)]
 pub(crate) struct ServerLine {
     address: SocketAddr,
@@ -99,7 +98,6 @@ impl ServerLine {
         Ok(Some(thread))
     }
 
-    /// Answers what a client said.
     pub(crate) fn receive(
         &mut self,
         connection: u64,

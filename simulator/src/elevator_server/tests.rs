@@ -60,7 +60,7 @@ fn requests_may_come_in_any_pieces() {
 }
 
 #[test]
-fn a_short_press_waits_for_its_poll_and_lasts_a_tenth_of_a_second() {
+fn every_press_waits_for_its_poll_lasts_a_tenth_of_a_second_and_makes_an_edge() {
     let button = Button::Car(FloorCount::new(4).unwrap().top());
     let mut latches = Latches::default();
     latches.press(button, milliseconds(0));
@@ -69,18 +69,9 @@ fn a_short_press_waits_for_its_poll_and_lasts_a_tenth_of_a_second() {
     latches.press(button, milliseconds(6000));
     assert!(latches.poll(button, milliseconds(6001)));
     assert!(latches.poll(button, milliseconds(6099)));
-    assert!(!latches.poll(button, milliseconds(6100)));
-}
-
-#[test]
-fn every_press_makes_a_rising_edge() {
-    let button = Button::Car(FloorCount::new(4).unwrap().top());
-    let mut latches = Latches::default();
-    latches.press(button, milliseconds(0));
-    assert!(latches.poll(button, milliseconds(10)));
-    latches.press(button, milliseconds(200));
-    assert!(!latches.poll(button, milliseconds(210)), "released between");
-    assert!(latches.poll(button, milliseconds(220)));
-    assert!(!latches.poll(button, milliseconds(400)));
-    assert!(!latches.poll(button, milliseconds(410)));
+    latches.press(button, milliseconds(6200));
+    assert!(!latches.poll(button, milliseconds(6210)), "released between: a rising edge");
+    assert!(latches.poll(button, milliseconds(6220)));
+    assert!(!latches.poll(button, milliseconds(6400)));
+    assert!(!latches.poll(button, milliseconds(6410)));
 }

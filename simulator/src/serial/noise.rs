@@ -5,37 +5,24 @@ use fastrand::Rng;
 /// Damages a share of all bytes; which ones depends on the seed alone.
 #[derive(Debug, Clone)]
 pub(crate) struct Noise {
-    share: f64,
+    /// 0 to 100.
+    pub(crate) percent: u8,
     random: Rng,
 }
 
 impl Noise {
-    /// `percent` of all bytes, 0 to 100.
     pub(crate) fn new(percent: u8, seed: u64) -> Self {
-        Self { share: f64::from(percent) / 100.0, random: Rng::with_seed(seed) }
-    }
-
-    pub(crate) fn set_percent(&mut self, percent: u8) {
-        self.share = f64::from(percent) / 100.0;
+        Self { percent, random: Rng::with_seed(seed) }
     }
 
     /// What arrives of these bytes: of the damaged ones half are lost, half have a flipped bit.
     pub(crate) fn pass(&mut self, bytes: Vec<u8>) -> Vec<u8> {
-        if self.share <= 0.0 {
-            return bytes;
-        }
-        bytes
-            .into_iter()
-            .filter_map(|byte| {
-                if self.random.f64() >= self.share {
-                    Some(byte)
-                } else if self.random.bool() {
-                    None
-                } else {
-                    Some(byte ^ (1 << self.random.u8(0..8)))
-                }
-            })
-            .collect()
+        let damaged = |byte: u8| match self.random.u8(0..100) {
+            drawn if drawn >= self.percent => Some(byte),
+            _ if self.random.bool() => None,
+            _ => Some(byte ^ (1 << self.random.u8(0..8))),
+        };
+        bytes.into_iter().filter_map(damaged).collect()
     }
 }
 

@@ -17,7 +17,6 @@ pub enum MotorFault {
     /// The drive reports for a second that it runs, moves nothing and cuts out. It stays off until
     /// the next command.
     Trips,
-    /// The drive does not start.
     Dead,
     /// The motor runs the wrong way, to the end of the shaft.
     Reversed,
@@ -41,7 +40,6 @@ impl Shaft {
         self.forgive();
     }
 
-    /// What is wrong with the motor.
     #[must_use]
     pub fn motor_fault(&self) -> Option<MotorFault> {
         self.motor_fault
@@ -59,7 +57,6 @@ impl Shaft {
         self.unheeded = true;
     }
 
-    /// What is wrong with the levelling.
     #[must_use]
     pub fn levelling_fault(&self) -> Option<LevellingFault> {
         self.levelling_fault
@@ -145,7 +142,6 @@ impl Shaft {
         }
     }
 
-    /// Cuts the motor and applies the brake.
     pub(super) fn brake(&mut self, direction: Direction) {
         let speed = self.speed().abs() / self.pace;
         self.drive = Drive::Braking { direction, speed };

@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 
 use super::{ControlId, Controller, Endpoint, Event, SimulatorConfig, SimulatorState, StartError};
 use crate::car::SimulatedCar;
-use crate::control::Command;
 use crate::control::socket::SocketPath;
 use crate::elevator_server::line::ServerLine;
 use crate::ending::Ending;
@@ -37,7 +36,6 @@ pub(super) struct Owner {
     over: bool,
 }
 
-/// What the owner knows of one control client.
 struct ControlPeer {
     answers: SyncSender<String>,
     watching: Option<Watching>,
@@ -198,11 +196,6 @@ impl Owner {
             Event::ControlClosed(id) => {
                 self.clients.remove(&id);
             }
-            Event::Typed(line) => {
-                // Nobody is told, and a button that is not there is not pressed.
-                let command = Command::parse(&line, self.car.floors());
-                drop(command.and_then(|command| self.obey(ControlId(u64::MAX), command)));
-            }
             Event::Observe(answer) => {
                 // Whoever asked may have given up.
                 drop(answer.try_send(self.state(now)));
@@ -266,7 +259,7 @@ impl Owner {
             name: self.name.clone(),
             controller: self.controller(now),
             unplugged: self.serial.as_ref().is_some_and(|line| line.path().is_none()),
-            noise: self.serial.as_ref().map_or(0, SerialLine::noise_percent),
+            noise: self.serial.as_ref().map_or(0, |line| line.noise.percent),
             car: self.car.state(),
         }
     }

@@ -16,7 +16,6 @@ const STOP: u8 = 0;
 const UP: u8 = 1;
 const DOWN: u8 = 255;
 
-/// A client of the protocol.
 struct Client(TcpStream);
 
 impl Client {
@@ -43,22 +42,6 @@ impl Client {
         self.command([1, direction, 0, 0]);
     }
 
-    fn order_lamp(&mut self, button: u8, floor: u8, on: u8) {
-        self.command([2, button, floor, on]);
-    }
-
-    fn indicator(&mut self, floor: u8) {
-        self.command([3, floor, 0, 0]);
-    }
-
-    fn door_lamp(&mut self, on: u8) {
-        self.command([4, on, 0, 0]);
-    }
-
-    fn button(&mut self, button: u8, floor: u8) -> bool {
-        self.poll([6, button, floor, 0])[1] == 1
-    }
-
     fn floor(&mut self) -> Option<u8> {
         let reply = self.poll([7, 0, 0, 0]);
         (reply[1] == 1).then_some(reply[2])
@@ -68,7 +51,7 @@ impl Client {
         self.motor(direction);
         wait_for(|| {
             let floor = self.floor()?;
-            self.indicator(floor);
+            self.command([3, floor, 0, 0]);
             (floor == target).then_some(())
         });
         self.motor(STOP);
@@ -132,11 +115,11 @@ fn a_foreign_client_homes_and_serves_a_hall_button() {
 
     let hall = Button::Hall(FloorCount::new(4).unwrap().floor(2).unwrap(), Direction::Up);
     rig.control.press(hall).unwrap();
-    wait_for(|| client.button(HALL_UP, 2).then_some(()));
-    client.order_lamp(HALL_UP, 2, 1);
+    wait_for(|| (client.poll([6, HALL_UP, 2, 0])[1] == 1).then_some(()));
+    client.command([2, HALL_UP, 2, 1]);
     client.run_to(UP, 2);
-    client.door_lamp(1);
-    client.order_lamp(HALL_UP, 2, 0);
+    client.command([4, 1, 0, 0]);
+    client.command([2, HALL_UP, 2, 0]);
     assert_eq!(client.floor(), Some(2));
 
     let car = rig.control.state().unwrap();

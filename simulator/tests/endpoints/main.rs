@@ -4,7 +4,6 @@
 #![cfg(feature = "endpoints")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
 
-use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 mod control;
@@ -15,7 +14,7 @@ mod program;
 /// Longer than anything in these tests takes on a busy machine.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// Looks again and again until the answer is there.
+/// Asks again and again until the answer is there. Each question waits for the simulator's thread.
 fn wait_for<T>(mut answer: impl FnMut() -> Option<T>) -> T {
     let started = Instant::now();
     loop {
@@ -23,6 +22,5 @@ fn wait_for<T>(mut answer: impl FnMut() -> Option<T>) -> T {
             return found;
         }
         assert!(started.elapsed() < LIMIT, "it never happened");
-        sleep(Duration::from_millis(5));
     }
 }

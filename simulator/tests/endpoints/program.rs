@@ -11,8 +11,8 @@ use rustix::fs::{Mode, OFlags, open};
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
+use super::LIMIT;
 use super::panel_line::{SETTINGS, floors};
-use super::{LIMIT, wait_for};
 
 /// A child that does not outlive its test.
 struct Running(Child);
@@ -35,7 +35,7 @@ impl Running {
     }
 
     fn exit_code(&mut self) -> Option<i32> {
-        wait_for(|| self.0.try_wait().unwrap()).code()
+        self.0.wait().unwrap().code()
     }
 }
 
@@ -140,19 +140,7 @@ fn its_buttons_are_pressed_by_keys_and_by_a_command() {
     assert_eq!(program.exit_code(), Some(0));
 }
 
-#[test]
-fn the_quit_command_ends_it() {
-    let folder = tempfile::tempdir().unwrap();
-    let control = folder.path().join("control");
-    let mut program =
-        Running::start(&["--tcp=127.0.0.1:0", "--control", control.to_str().unwrap()]);
-    program.lines(2);
-    let mut client = ControlClient::connect(&control).unwrap();
-    client.send("quit").unwrap();
-    assert_eq!(program.exit_code(), Some(0));
-}
-
-/// The parent may end before the simulator can look for it.
+/// The parent may have ended before the simulator can look for it.
 #[test]
 fn it_ends_at_once_if_the_process_that_started_it_is_gone_already() {
     let mut gone = Command::new("true").spawn().unwrap();
@@ -164,20 +152,4 @@ fn it_ends_at_once_if_the_process_that_started_it_is_gone_already() {
         .spawn()
         .unwrap();
     assert_eq!(Running(program).exit_code(), Some(0));
-}
-
-#[test]
-fn it_does_not_outlive_the_process_that_started_it() {
-    let folder = tempfile::tempdir().unwrap();
-    let control = folder.path().join("control");
-    // A parent that ends as soon as the simulator runs.
-    let script = r#""$0" --die-with-parent $$ --tcp=127.0.0.1:0 --control "$1" >/dev/null 2>&1 &
-        while [ ! -S "$1" ]; do sleep 0.01; done"#;
-    let status = Command::new("sh")
-        .args(["-c", script, env!("CARGO_BIN_EXE_elevator-simulator")])
-        .arg(&control)
-        .status()
-        .unwrap();
-    assert!(status.success());
-    wait_for(|| (!control.exists()).then_some(()));
 }

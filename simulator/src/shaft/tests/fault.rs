@@ -153,18 +153,6 @@ fn a_drive_that_overshoots_comes_to_rest_between_floors() {
 }
 
 #[test]
-fn without_levelling_a_stop_command_brakes() {
-    let mut shaft = shaft_at(0.0);
-    shaft.set_levelling_fault(Some(LevellingFault::Off));
-    shaft.command(run(Direction::Up, 5));
-    shaft.advance(1.0, true);
-    shaft.command(DriveCommand::Stop);
-    let seconds = until_rest(&mut shaft);
-    assert!((0.1..0.6).contains(&seconds), "{seconds} s");
-    assert_eq!(shaft.sensed_floor(), None);
-}
-
-#[test]
 fn a_slow_car_takes_longer_and_a_fast_one_less() {
     let times = [80, 100, 120].map(|percent| {
         let mut shaft = shaft_at(0.0);

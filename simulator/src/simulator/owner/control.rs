@@ -42,7 +42,7 @@ impl Owner {
                 return Ok(String::new());
             }
             Command::Quit => self.over = true,
-            Command::Noise(percent) => self.serial()?.set_noise(percent),
+            Command::Noise(percent) => self.serial()?.noise.percent = percent,
             Command::Unplugged(true) => self.serial()?.unplug(),
             Command::Unplugged(false) => {
                 let events = self.events.clone();
