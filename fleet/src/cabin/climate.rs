@@ -37,7 +37,6 @@ pub(crate) struct Climate {
 #[derive(Debug, Clone)]
 struct Gathering {
     until: Timestamp,
-    /// The nodes that have not answered yet.
     waits_for: BTreeSet<NodeId>,
 }
 
@@ -99,7 +98,6 @@ impl Climate {
         self.request_due(asks).is_some_and(|at| at <= now)
     }
 
-    /// Another node has requested sensor data.
     pub(super) fn note_request(&mut self, now: Timestamp) {
         self.requested_at = Some(now);
     }
@@ -185,7 +183,6 @@ impl Climate {
         }
     }
 
-    /// The unexpired readings and their ages.
     pub(super) fn fresh_readings(
         &self,
         now: Timestamp,

@@ -56,7 +56,6 @@ pub(crate) struct Cabin {
     /// What the panel has reported since it was connected.
     inputs: Option<PanelInputs>,
     outputs: Option<PanelOutputs>,
-    /// The outputs that were not handed out yet.
     panel_update: Option<PanelOutputs>,
     /// The car has changed, so panel and peers need an update.
     is_dirty: bool,
@@ -213,7 +212,6 @@ impl Cabin {
         absorbs
     }
 
-    /// The process did not run for `late`, until this moment.
     pub(crate) fn handle_interrupted(&mut self, late: Duration, now: Timestamp) {
         self.climate.handle_interrupted(late, now);
         self.change_car(|car| car.handle_interrupted(late, now));
@@ -270,7 +268,6 @@ impl Cabin {
         self.car.as_ref().map_or(FireKey::Recalls, Car::fire_key)
     }
 
-    /// Where the panel's key switch stands, if that is known.
     pub(crate) fn key_switch(&self) -> Option<KeySwitch> {
         match &self.car {
             Some(car) => car.key_switch(),

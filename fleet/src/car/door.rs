@@ -141,7 +141,6 @@ impl DoorCycle {
         matches!(self.stage, Stage::Attended { .. })
     }
 
-    /// Whether the door is open there and stays so.
     pub(super) fn is_held_at(self, floor: Floor) -> bool {
         self.floor == floor && self.stage == Stage::Held
     }
@@ -328,7 +327,6 @@ impl Car {
         OperatingState::AtDoor(cycle)
     }
 
-    /// Reports what the open door serves (F18); `true` if that is anything.
     fn serve(&mut self, cycle: DoorCycle) -> bool {
         if self.direction.is_none() {
             let announced = self.announced(cycle.floor);
@@ -353,7 +351,6 @@ impl Car {
         any
     }
 
-    /// What a door open at `floor` serves now.
     pub(super) fn servable(&self, floor: Floor) -> Vec<ServedCall> {
         let car_calls =
             (self.serves_car_calls() && self.own_calls.contains(&floor)).then_some(floor);

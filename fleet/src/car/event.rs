@@ -7,15 +7,11 @@ use crate::settings::{RequestId, SessionEnd};
 /// the queue never holds more than the events of one call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CarEvent {
-    /// These calls are served (F18): the door is open.
     Served(Vec<ServedCall>),
     /// The car did not reach a floor in time (F9). The motor is stopped, and never runs again.
     Hung(HangEvidence),
-    /// The car leaves a floor.
     Departed,
-    /// The state of the door has changed.
     DoorChanged {
-        /// The new state.
         to: DoorState,
     },
     /// The group can count on the car now (`None`), or can't any more.
@@ -32,12 +28,10 @@ pub enum CarEvent {
         /// The floor at which the car is, or `None` between two.
         at: Option<Floor>,
     },
-    /// A learned leg is ready to be stored on disk.
     FlightLearned(FlightRecord),
     /// The car has been at the floor of its priority call for long enough, or something more
     /// important has taken its place.
     PriorityOver,
-    /// The door is held open for a robot.
     SessionOpen(SessionLeg),
     /// It was held open for long enough, or something more important has taken the place of the
     /// session.
@@ -47,18 +41,14 @@ pub enum CarEvent {
 /// The floor of a session that a car was sent to, among those that the robot has asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SessionLeg {
-    /// Which session.
     pub id: RequestId,
     /// How often the robot had asked for a floor again.
     pub leg: u16,
 }
 
-/// A call that is served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ServedCall {
-    /// That of a passenger on a landing, whichever car was assigned.
     Hall(HallCall),
-    /// A passenger in this car, to this floor.
     Car(Floor),
 }
 
@@ -71,10 +61,8 @@ impl ServedCall {
     }
 }
 
-/// Why a car wants to wake up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CarTimer {
-    /// The dwell is over.
     Dwell,
     /// After an interruption the panel has had the time to say that the car is still there.
     Seen,
@@ -88,20 +76,14 @@ pub enum CarTimer {
     DoorBlocked,
     /// The door has not obeyed a command for too long.
     DoorTravel,
-    /// A flight takes longer than any before.
     Overdue,
     /// A floor was not reached in time, or the motor did not stop in time (F9).
     Flight,
-    /// Homing has found no floor in time (F9).
     Homing,
-    /// The drive did not start in time.
     DriveStart,
-    /// The drive can be retried.
     DriveRetry,
     /// The car has been at rest for long enough to continue.
     Settle,
-    /// A locked-out floor can be retried.
     UnreachableFloor,
-    /// The idle car may drive to where it is to wait.
     Park,
 }

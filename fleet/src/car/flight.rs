@@ -15,24 +15,21 @@ use crate::seeded::{SeededBug, is_seeded};
 pub(super) enum Flight {
     /// The drive was commanded to run and has not reported that it does. No deadline of F9 applies
     /// (H1).
-    Starting { since: Timestamp },
-    /// The drive reports that it runs.
+    Starting {
+        since: Timestamp,
+    },
     Driven(Driven),
 }
 
-/// A flight in progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Driven {
     /// The last floor sensor seen, except that of the stop.
     last: Floor,
-    /// When the car left it.
     since: Timestamp,
-    /// How it left that floor.
     start: LegEnd,
     overshoot: Overshoot,
 }
 
-/// Whether the drive has passed the floor of its stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Overshoot {
     None,
@@ -47,8 +44,9 @@ pub(super) enum Overshoot {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Homing {
     /// The drive was commanded to run and has not reported that it does.
-    Starting { since: Timestamp },
-    /// The drive reports that it runs.
+    Starting {
+        since: Timestamp,
+    },
     Driven,
 }
 
@@ -116,7 +114,6 @@ impl Car {
         }
     }
 
-    /// A new floor in the commanded direction.
     fn reach(&mut self, floor: Floor, stop_at: Floor, driven: Driven, now: Timestamp) -> Driven {
         self.supervision.progress.reach(floor, now);
         // The leg to the stop ends only at rest: see `end_on_target`.
@@ -138,7 +135,6 @@ impl Car {
         Driven { last: floor, since: now, start: LegEnd::Passing, overshoot }
     }
 
-    /// Continues a flight, unless it takes too long or the drive passes one stop after the other.
     fn fly_on(
         &mut self,
         direction: Direction,
@@ -190,7 +186,6 @@ impl Car {
         self.land(stop_at, FoundBy::Standstill, now)
     }
 
-    /// Whether the sensor of the stop was the last to be seen.
     fn sensor_of(&self, stop_at: Floor) -> Sensor {
         if self.position == Some(stop_at) { Sensor::Seen } else { Sensor::Silent }
     }
@@ -333,7 +328,6 @@ impl Car {
         self.land(floor, FoundBy::Homing, now)
     }
 
-    /// Stops a car that moves without a command.
     fn go_astray(
         &mut self,
         stop_at: Floor,
@@ -363,7 +357,6 @@ impl Car {
         if is_seeded(SeededBug::HangDetectedEarly) { limit / 10 } else { limit }
     }
 
-    /// The deadline of the flight, and its reason.
     pub(super) fn flight_deadline(
         &self,
         stop_at: Floor,
@@ -383,7 +376,6 @@ impl Car {
         }
     }
 
-    /// The deadline of homing, and its reason.
     pub(super) fn homing_deadline(&self, homing: Homing) -> Option<(Timestamp, CarTimer)> {
         match homing {
             Homing::Starting { since } => {
@@ -445,7 +437,7 @@ impl Car {
             self.events.push_back(CarEvent::FloorUnreachable(floor));
         }
         let until = now + self.settings.unreachable_retry;
-        self.supervision.lock_out(floor, until);
+        self.supervision.locked_out.insert(floor, until);
     }
 
     pub(super) fn hang(

@@ -47,9 +47,7 @@ use crate::seeded::{SeededBug, is_seeded};
 /// The calls that concern a car.
 #[derive(Debug, Clone, Copy)]
 pub struct Stops<'a> {
-    /// The floors that passengers in this car want to go to.
     pub car_calls: &'a BTreeSet<Floor>,
-    /// The hall calls that are assigned to this car.
     pub assigned: &'a BTreeSet<HallCall>,
     /// All open hall calls, whichever car they are assigned to.
     pub hall: &'a BTreeSet<HallCall>,
@@ -65,10 +63,8 @@ pub struct Car {
     late_calls: Option<BTreeSet<Floor>>,
     assigned: BTreeSet<HallCall>,
     hall: BTreeSet<HallCall>,
-    /// What the master wants besides the calls.
     plan: CarPlan,
     command: Mode,
-    /// Where it goes besides its calls.
     errand: Option<Stay>,
     power: Power,
     fire_key: FireKey,
@@ -93,7 +89,6 @@ impl Car {
     /// More would be a cycle.
     const TRANSITIONS: usize = 16;
 
-    /// Creates a car whose panel has not been heard yet.
     #[must_use]
     pub fn new(settings: CarSettings) -> Self {
         Self {
@@ -129,7 +124,6 @@ impl Car {
         self
     }
 
-    /// The settings of this car.
     #[must_use]
     pub fn settings(&self) -> &CarSettings {
         &self.settings
@@ -175,7 +169,6 @@ impl Car {
         }
     }
 
-    /// Whether the lamp in the stop switch is lit.
     #[must_use]
     pub fn stop_lamp(&self) -> bool {
         self.inputs.stop
@@ -184,10 +177,9 @@ impl Car {
     /// The floors that are locked out for a while, because the car stopped there and no sensor
     /// responded.
     pub fn locked_out(&self) -> impl Iterator<Item = Floor> {
-        self.supervision.locked_out()
+        self.supervision.locked_out.keys().copied()
     }
 
-    /// The car as sent to other nodes.
     #[must_use]
     pub fn view(&self, now: Timestamp) -> CarView {
         CarView {
@@ -214,7 +206,6 @@ impl Car {
         self.advance(now);
     }
 
-    /// Sets the calls, after every change of them.
     pub fn set_stops(&mut self, stops: Stops<'_>, now: Timestamp) {
         self.note_late_calls(stops.car_calls);
         self.own_calls.clone_from(stops.car_calls);
@@ -243,7 +234,6 @@ impl Car {
         self.advance(now);
     }
 
-    /// Sets where it goes besides its calls.
     pub fn set_errand(&mut self, errand: Option<Errand>, now: Timestamp) {
         if self.errand.map(|stay| stay.errand) != errand {
             self.errand = errand.map(Stay::new);
@@ -251,7 +241,6 @@ impl Car {
         }
     }
 
-    /// Sets whether the motor may run.
     pub fn set_power(&mut self, power: Power, now: Timestamp) {
         if self.power != power {
             self.power = power;
@@ -259,13 +248,11 @@ impl Car {
         }
     }
 
-    /// Whether the motor may run, as last set.
     #[must_use]
     pub fn power(&self) -> Power {
         self.power
     }
 
-    /// Handles a deadline.
     pub fn handle_timeout(&mut self, now: Timestamp) {
         self.advance(now);
     }
@@ -299,7 +286,6 @@ impl Car {
         self.state == OperatingState::Hung
     }
 
-    /// Returns the next event.
     pub fn poll_event(&mut self) -> Option<CarEvent> {
         self.events.pop_front()
     }

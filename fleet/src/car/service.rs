@@ -17,10 +17,8 @@ use crate::seeded::{SeededBug, is_seeded};
 /// How much of a text an indicator shows, in bytes.
 const DISPLAY_BYTES: usize = 32;
 
-/// What a press of a button in the car is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Press {
-    /// An order, unless the open door absorbs it.
     Order,
     /// A command to the car, which it has obeyed or ignored; no order.
     Command,
@@ -237,7 +235,6 @@ impl Car {
         (!text.is_empty()).then_some(text)
     }
 
-    /// Whether the motor may run at all (S1).
     pub(super) fn may_run(&self) -> bool {
         let is_closed =
             self.inputs.door == DoorState::Closed || is_seeded(SeededBug::RunsWithOpenDoor);
@@ -246,7 +243,6 @@ impl Car {
             && (!self.inputs.stop || is_seeded(SeededBug::StopSwitchIgnored))
     }
 
-    /// Whether the door may be open at all (S1).
     pub(super) fn may_open(&self) -> bool {
         self.inputs.drive == DriveFeedback::Stopped && self.inputs.floor.is_some()
     }

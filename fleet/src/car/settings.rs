@@ -10,7 +10,6 @@ use crate::dispatch::Kinematics;
 /// the panel; otherwise the car acts before it knows the result of its last command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CarSettings {
-    /// The floors of the shaft.
     pub floors: FloorCount,
     /// How long the door stays open, from fully open or from the last reason to keep it open;
     /// 1 to 30 s, 3 s unless set. Also the time between the two directions of a turn-round.
@@ -72,7 +71,6 @@ impl CarSettings {
     /// its rated load, and a scale is not exact.
     pub const OVERLOAD: u8 = 110;
 
-    /// The default settings for a building with this many floors.
     #[must_use]
     pub fn new(floors: FloorCount) -> Self {
         Self {
@@ -98,7 +96,6 @@ impl CarSettings {
     }
 }
 
-/// A building with four floors.
 impl Default for CarSettings {
     fn default() -> Self {
         FloorCount::new(4).map_or_else(|| unreachable!("a shaft may have 4 floors"), Self::new)

@@ -10,16 +10,13 @@ use super::{Car, CarTimer};
 use crate::model::{Mode, Timestamp};
 use crate::settings::SessionEnd;
 
-/// Whether the motor of a car may run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Power {
-    /// The building has its usual power.
     #[default]
     Normal,
     /// On emergency power: it is another car's turn. The motor does not run; the door opens and
     /// closes.
     Waiting,
-    /// On emergency power: it is this car's turn.
     Granted,
 }
 
@@ -32,9 +29,7 @@ pub enum Errand {
     Session {
         /// Which one, and for which of its floors: with each the time starts anew.
         leg: SessionLeg,
-        /// Where to.
         floor: Floor,
-        /// For how long.
         time: Duration,
     },
 }
@@ -80,7 +75,6 @@ impl Car {
         is_open && self.inputs.door == DoorState::Open && self.mode() >= Mode::EmergencyPower
     }
 
-    /// Counts the stay at the floor of the errand, and ends it.
     pub(super) fn watch_errand(&mut self, now: Timestamp) {
         let Some(mut stay) = self.errand else {
             return;

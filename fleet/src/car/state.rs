@@ -37,7 +37,6 @@ use crate::seeded::{SeededBug, is_seeded};
 /// (from anywhere) are final.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OperatingState {
-    /// The panel does not answer.
     NoPanel,
     /// The panel answers, but its sensors have not been read yet.
     Connecting,
@@ -48,7 +47,6 @@ pub(super) enum OperatingState {
         /// the stop switch is pulled, or the door is open between floors.
         until: Option<Timestamp>,
     },
-    /// Looking for a floor.
     Homing {
         direction: Direction,
         homing: Homing,
@@ -56,14 +54,17 @@ pub(super) enum OperatingState {
         missed: Option<Missed>,
     },
     /// At rest at a floor with the door closed.
-    Idle { after: Closed },
-    /// On the way to a floor.
-    Moving { direction: Direction, stop_at: Floor, flight: Flight },
-    /// At a floor, with the door opening, open or closing.
+    Idle {
+        after: Closed,
+    },
+    Moving {
+        direction: Direction,
+        stop_at: Floor,
+        flight: Flight,
+    },
     AtDoor(DoorCycle),
     /// The drive can't be trusted: an operator has to check it.
     Hung,
-    /// The controller is about to end.
     ShutDown {
         /// The last door command: an open door may stay open.
         door: DoorCommand,
@@ -92,7 +93,6 @@ impl Halt {
     }
 }
 
-/// How the door came to be closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Closed {
     /// Normally.
@@ -132,7 +132,6 @@ impl OperatingState {
         matches!(self, Self::Moving { .. } | Self::AtDoor(_))
     }
 
-    /// Whether nothing is known about the car yet.
     pub(super) fn is_unseen(self) -> bool {
         matches!(self, Self::NoPanel | Self::Connecting)
     }

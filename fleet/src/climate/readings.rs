@@ -52,7 +52,6 @@ impl Readings {
         }
     }
 
-    /// The unexpired readings, with their ages.
     pub(crate) fn fresh(
         &self,
         now: Timestamp,

@@ -34,7 +34,6 @@ pub struct CollectiveCost {
 }
 
 impl CollectiveCost {
-    /// Creates a dispatcher for a bank of equal cars.
     #[must_use]
     pub fn new(kinematics: Kinematics, floors: FloorCount) -> Self {
         Self { predictor: Predictor::new(kinematics, floors) }
@@ -71,7 +70,6 @@ struct Group {
     predicted: f64,
 }
 
-/// The groups of a car, and its stops for them and its passengers.
 struct Held {
     groups: BTreeSet<usize>,
     stops: StopSet,

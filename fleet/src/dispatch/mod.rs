@@ -68,9 +68,7 @@ pub use time_to_idle::TimeToIdle;
 /// A car and its car calls, as the master sees them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CarSituation {
-    /// The car's name, unique in the fleet.
     pub car: NodeId,
-    /// The car's position and activity.
     pub view: CarView,
     /// The floors at which its passengers want to get off.
     pub car_calls: BTreeSet<Floor>,
@@ -91,7 +89,6 @@ impl CarSituation {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HallDemand {
     pub call: HallCall,
-    /// How long its passenger has waited.
     pub waited: Duration,
     /// The car to which it is assigned now, or `None`. A car that is gone or out of service does
     /// not count (F6).
@@ -112,29 +109,23 @@ pub struct CarDetail {
     pub door_left: Duration,
 }
 
-/// The inputs of a plan.
 #[derive(Debug, Clone, Copy)]
 pub struct Bank<'a> {
-    /// When this is so.
     pub now: Timestamp,
-    /// The cars of the group.
     pub cars: &'a [CarSituation],
     /// Details of those cars that have some. Without them, the times since the last floor and
     /// since the last change of the door count.
     pub details: &'a BTreeMap<NodeId, CarDetail>,
-    /// The open hall calls.
     pub demand: &'a [HallDemand],
     /// Where cars were told to wait by the plan before. A car that may have other places as good
     /// keeps this one, whether it has set out by now or not.
     pub parked: &'a BTreeMap<NodeId, Floor>,
 }
 
-/// The assignments, and what each car does besides.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Plan {
     /// The car of each hall call.
     pub assignments: Assignments,
-    /// What cars do besides; a car that is absent from it does nothing.
     pub cars: BTreeMap<NodeId, CarPlan>,
 }
 
@@ -191,7 +182,6 @@ fn present(cars: &[&CarSituation], demand: &HallDemand) -> Option<usize> {
         .position(|car| Some(&car.car) == demand.assigned.as_ref() && car.view.reaches(demand.call))
 }
 
-/// Index of a direction in a pair.
 fn side(direction: Direction) -> usize {
     match direction {
         Direction::Up => 0,

@@ -25,7 +25,6 @@ pub struct NearestCar {
 }
 
 impl NearestCar {
-    /// Creates a dispatcher for a building with this many floors.
     #[must_use]
     pub fn new(floors: FloorCount) -> Self {
         Self { top: floors.top() }
@@ -79,13 +78,7 @@ mod tests {
     use Direction::{Down, Up};
 
     use super::*;
-    use crate::dispatch::tests::{call, car, demand, floors, fresh, idle_at, moving};
-
-    fn assigned(cars: &[CarSituation], demand: HallDemand) -> Option<String> {
-        let call = demand.call;
-        let assignments = NearestCar::new(floors(12)).assign(cars, &[demand]);
-        assignments.get(&call).map(ToString::to_string)
-    }
+    use crate::dispatch::tests::{call, car, floors, fresh, idle_at, moving};
 
     #[test]
     fn the_rule_ranks_cars_as_in_its_source() {
@@ -98,19 +91,12 @@ mod tests {
             // Away from it: 1.
             car("away", moving(6, 9, 7, Duration::from_secs(3)), &[9]),
         ];
-        let rule = NearestCar::new(floors(12));
+        let mut rule = NearestCar::new(floors(12));
         let figures = cars.iter().map(|car| rule.suitability(car, call(5, Up)));
         assert!(figures.eq([Some(11), Some(11), Some(1)]));
         // Towards the call, and the other way.
         assert_eq!(rule.suitability(&cars[0], call(5, Down)), Some(10));
-        assert_eq!(assigned(&cars, fresh(call(5, Down))).as_deref(), Some("idle"));
-    }
-
-    #[test]
-    fn of_equal_cars_the_present_one_keeps_the_call() {
-        let cars = [car("a", idle_at(3), &[]), car("b", idle_at(7), &[])];
-        assert_eq!(assigned(&cars, fresh(call(5, Up))).as_deref(), Some("a"));
-        let held = demand(call(5, Up), 3, Some("b"));
-        assert_eq!(assigned(&cars, held).as_deref(), Some("b"));
+        let assigned = rule.assign(&cars, &[fresh(call(5, Down))]);
+        assert_eq!(assigned[&call(5, Down)], cars[1].car);
     }
 }

@@ -43,7 +43,6 @@ pub struct Predictor {
 pub(super) type Micros = u64;
 
 impl Predictor {
-    /// A predictor for the cars of one bank.
     #[must_use]
     pub fn new(kinematics: Kinematics, floors: FloorCount) -> Self {
         let mut travel = [0; 256];
@@ -186,7 +185,6 @@ struct Sweep<'a, S> {
 }
 
 impl<S: FnMut(Button, Micros)> Sweep<'_, S> {
-    /// From where the car really is to rest with the door closed.
     fn leave_present_phase(&mut self, view: &CarView) {
         let Predictor { opening, closing, dwell, .. } = *self.predictor;
         let elapsed = micros(view.elapsed);

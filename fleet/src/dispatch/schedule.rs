@@ -86,7 +86,6 @@ pub struct Parking {
 pub struct Schedule(Vec<Entry>);
 
 impl Schedule {
-    /// Whether it has no entry.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

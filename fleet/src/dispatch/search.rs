@@ -34,7 +34,6 @@ pub(super) trait Costs {
     /// What these calls cost the bank if this car has them.
     fn cost(&mut self, car: usize, calls: &Self::Calls) -> f64;
 
-    /// These are the calls of this car now.
     fn settle(&mut self, _car: usize, _calls: &Self::Calls) {}
 
     /// The car of a call before this plan.
@@ -278,7 +277,6 @@ impl<'a, C: Costs> Search<'a, C> {
         }
     }
 
-    /// Recomputes what each call costs this car.
     fn update(&mut self, car: usize) {
         let Self { costs, routes, holders } = self;
         let Route { calls, cost: whole, marginal } = &mut routes[car];

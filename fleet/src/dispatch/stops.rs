@@ -41,7 +41,6 @@ pub(crate) struct StopSet {
 }
 
 impl StopSet {
-    /// The car calls of a car.
     pub(super) fn of(car: &CarSituation) -> Self {
         Self::of_car_calls(car.car_calls.iter().copied())
     }
@@ -64,7 +63,6 @@ impl StopSet {
         self
     }
 
-    /// Removes a call; `true` if it was there.
     pub(super) fn serve(&mut self, button: Button) -> bool {
         match button {
             Button::Hall(floor, direction) => self.hall_mut(direction).remove(floor),
@@ -85,7 +83,6 @@ impl StopSet {
         &self.car_calls
     }
 
-    /// Whether any call lies strictly beyond the floor.
     pub(crate) fn any_beyond(&self, floor: Floor, direction: Direction) -> bool {
         self.all().nearest_beyond(floor, direction).is_some()
     }
@@ -114,7 +111,6 @@ impl StopSet {
         self.first_beyond(floor, direction).or_else(|| opposite.contains(floor).then_some(floor))
     }
 
-    /// The same, strictly beyond `floor`.
     pub(crate) fn first_beyond(&self, floor: Floor, direction: Direction) -> Option<Floor> {
         let along = self.car_calls.union(self.hall(direction));
         let opposite = self.hall(direction.opposite());

@@ -20,7 +20,6 @@ pub struct TimeToIdle {
 }
 
 impl TimeToIdle {
-    /// Creates a dispatcher for a bank of equal cars.
     #[must_use]
     pub fn new(kinematics: Kinematics, floors: FloorCount) -> Self {
         Self { predictor: Predictor::new(kinematics, floors) }

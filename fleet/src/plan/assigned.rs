@@ -82,7 +82,6 @@ impl Plan {
         changed.into_iter().map(|(call, car)| PlanEntry { version, call, car }).collect()
     }
 
-    /// As slave: handles an entry of the master's plan; `true` if it is new.
     pub(crate) fn learn(&mut self, entry: PlanEntry) -> bool {
         let known = self.entries.get(&entry.call);
         if known.is_some_and(|(version, _)| *version >= entry.version) {

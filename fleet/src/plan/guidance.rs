@@ -48,7 +48,6 @@ impl Guidance {
         };
     }
 
-    /// The last request was lost.
     pub(super) fn forget_rest(&mut self) {
         self.rest = Rest::Disturbed;
     }

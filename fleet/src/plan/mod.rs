@@ -42,7 +42,6 @@ pub(crate) struct Dispatching {
     guidance: Guidance,
     outside: Outside,
     pub(crate) timetable: Timetable,
-    /// The inputs of the plan have changed.
     is_dirty: bool,
 }
 

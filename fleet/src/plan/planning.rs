@@ -29,17 +29,13 @@ pub struct PlanVersion(u64);
 /// A request for a plan: the inputs of [`Dispatcher::plan`] at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanRequest {
-    /// The number that the answer refers to.
     pub version: PlanVersion,
-    /// The moment.
     pub now: Timestamp,
-    /// The cars of the group.
     pub cars: Vec<CarSituation>,
     /// For how long each car has shown its present floor.
     pub shown: BTreeMap<NodeId, Duration>,
     /// The open hall calls; of very many trips, those that stand for others.
     pub demand: Vec<HallDemand>,
-    /// Where cars were told to wait.
     pub parked: BTreeMap<NodeId, Floor>,
     /// Where idle cars wait at this time of the week, if the schedule says so.
     pub parking: Option<Parking>,
@@ -82,7 +78,6 @@ impl Planning {
         self.asked
     }
 
-    /// How many requests were made.
     pub(crate) fn count(&self) -> u64 {
         self.asked.0
     }

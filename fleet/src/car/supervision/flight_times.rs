@@ -16,7 +16,6 @@ pub(in crate::car) struct FlightTimes {
     silent: BTreeSet<Floor>,
 }
 
-/// The last samples of one leg, in hundredths of a second.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Samples {
     last: VecDeque<u16>,
@@ -32,7 +31,6 @@ const WINDOW: usize = 32;
 /// How many samples are needed before they are used in place of the nominal time.
 const ENOUGH: usize = 5;
 
-/// How often a learned leg is stored again.
 const KEEP_EVERY: usize = 32;
 
 /// The least margin above the longest time; it covers the polling of the line.
@@ -100,7 +98,6 @@ impl FlightTimes {
         }
     }
 
-    /// The floor's sensor works.
     pub(super) fn sensor_seen(&mut self, floor: Floor) {
         self.silent.remove(&floor);
     }

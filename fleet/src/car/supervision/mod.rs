@@ -36,9 +36,9 @@ pub(super) struct Supervision {
     pub(super) times: FlightTimes,
     pub(super) flight: Punctuality,
     pub(super) door: DoorHealth,
-    /// How long the motor has been driven despite a stop command.
     pub(super) defied: DrivenTime,
-    locked_out: BTreeMap<Floor, Timestamp>,
+    /// Until when, by floor.
+    pub(super) locked_out: BTreeMap<Floor, Timestamp>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -55,7 +55,6 @@ pub(super) enum DoorHealth {
     Blocked,
 }
 
-/// A flight that did not end at the sensor of its stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Missed {
     pub(super) stop_at: Floor,
@@ -77,7 +76,6 @@ pub(super) enum Sensor {
 pub(super) enum Miss {
     /// The car passed its stop or stood there, but the sensor was silent.
     DeadSensor,
-    /// The drive stopped short.
     DriveFault,
     /// Either.
     Unclear,
@@ -130,16 +128,8 @@ impl Supervision {
         }
     }
 
-    pub(super) fn lock_out(&mut self, floor: Floor, until: Timestamp) {
-        self.locked_out.insert(floor, until);
-    }
-
     pub(super) fn is_locked_out(&self, floor: Floor) -> bool {
         self.locked_out.contains_key(&floor)
-    }
-
-    pub(super) fn locked_out(&self) -> impl Iterator<Item = Floor> {
-        self.locked_out.keys().copied()
     }
 
     /// The flight was voided: what the car did meanwhile is unknown (H1).

@@ -20,10 +20,8 @@ pub(in crate::car) struct DrivenTime {
 }
 
 impl DrivenTime {
-    /// How many interruptions in a row clear the evidence.
     const FREE_INTERRUPTIONS: u8 = 3;
 
-    /// Updates whether the panel says at `now` that the motor is driven.
     pub(in crate::car) fn observe(&mut self, driven: bool, now: Timestamp) {
         if driven {
             self.stretch.get_or_insert(now);
@@ -67,7 +65,6 @@ impl DrivenTime {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(in crate::car) struct Progress {
     pub(in crate::car) driven: DrivenTime,
-    /// The last floor that counted as new.
     floor: Option<Floor>,
     /// Whether the car has left it since.
     away: bool,
@@ -122,40 +119,6 @@ mod tests {
         assert_eq!(progress.driven.total(at(5)), Duration::ZERO);
         progress.rest(floor(0), at(7));
         assert_eq!(progress.driven.total(at(7)), Duration::ZERO);
-    }
-
-    const LIMIT: Duration = Duration::from_secs(10);
-
-    /// H5
-    #[test]
-    fn driven_time_adds_up_over_retries() {
-        let mut progress = Progress::default();
-        for retry in 0..4 {
-            progress.driven.observe(true, at(100 * retry));
-            progress.driven.observe(false, at(100 * retry + 2));
-            progress.driven.observe(false, at(100 * retry + 50));
-        }
-        assert_eq!(progress.driven.total(at(1_000)), Duration::from_secs(8));
-        assert_eq!(progress.driven.deadline(LIMIT), None);
-        progress.driven.observe(true, at(1_000));
-        assert_eq!(progress.driven.deadline(LIMIT), Some(at(1_002)));
-        progress.arrive(floor(2), at(1_001));
-        assert_eq!(progress.driven.total(at(1_003)), Duration::from_secs(2));
-    }
-
-    /// H1, H5
-    #[test]
-    fn interruptions_clear_the_evidence_only_a_few_times_in_a_row() {
-        let mut progress = Progress::default();
-        for round in 0..5 {
-            progress.driven.observe(true, at(100 * round));
-            progress.driven.interrupt(Duration::ZERO, at(100 * round + 3));
-        }
-        assert_eq!(progress.driven.total(at(900)), Duration::from_secs(6));
-        progress.arrive(floor(2), at(900));
-        progress.driven.observe(true, at(901));
-        progress.driven.interrupt(Duration::ZERO, at(902));
-        assert_eq!(progress.driven.total(at(950)), Duration::ZERO);
     }
 
     /// H1

@@ -17,9 +17,7 @@ pub(in crate::car) enum Strike {
     Unclear(Floor),
     /// The car went the wrong way, or repeatedly past its stop.
     Astray,
-    /// The drive did not start on command.
     NotStarted,
-    /// Homing ended without a floor.
     Unfound,
 }
 
@@ -60,8 +58,9 @@ struct Landing {
 enum Recovery {
     #[default]
     NotNeeded,
-    /// The car does not use its drive.
-    BackOff { until: Timestamp },
+    BackOff {
+        until: Timestamp,
+    },
     /// The car is out of the group until a flight ends at its stop.
     Proving,
 }
@@ -138,7 +137,6 @@ impl Strikes {
         self.settle();
     }
 
-    /// The arrival counts.
     fn settle(&mut self) {
         match self.landed.take().map(|landing| landing.by) {
             Some(FoundBy::Standstill) => *self = Self::default(),
@@ -167,7 +165,6 @@ impl Strikes {
         stays.map(|landing| landing.until)
     }
 
-    /// The end of the back-off, during one.
     pub(in crate::car) fn until(&self) -> Option<Timestamp> {
         match self.recovery {
             Recovery::BackOff { until } => Some(until),

@@ -5,7 +5,7 @@ use elevator_driver::{
 };
 
 use super::shaft::{Door, TICK, World, floor};
-use crate::model::{CarPhase, Unavailable};
+use crate::model::Unavailable;
 
 /// A car with its door just fully open at floor 2, announcing up.
 fn open_at_two() -> World {
@@ -142,17 +142,6 @@ fn door_that_is_blocked_takes_the_car_out_of_the_group_until_it_obeys() {
         world.run_until("in service", World::is_in_service);
         world.run_until("all served", World::is_quiet);
     }
-}
-
-// S1
-#[test]
-fn door_found_open_at_start_is_cycled_before_the_car_moves() {
-    let mut world = open_at_two();
-    world.reconnect();
-    world.press_car(4);
-    assert_eq!(world.car.door(), DoorCommand::Close);
-    world.run_until("open", |w| w.car.view(w.now).phase == CarPhase::Open);
-    world.run_until("all served", World::is_quiet);
 }
 
 // S1

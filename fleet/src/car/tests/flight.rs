@@ -79,24 +79,6 @@ fn controller_that_was_held_up_stops_the_car_and_waits_until_it_is_at_rest() {
     assert!(!world.is_hung());
 }
 
-/// S1: it goes on from there. If there is a call, the door waits until the drive has surely heard to
-/// stay.
-#[test]
-fn drive_that_stops_unasked_at_another_floor_is_safe() {
-    for (latency, called) in [(0, false), (2, true)] {
-        let mut world = World::at(0).settled();
-        world.latency = latency;
-        world.press_car(4);
-        world.run_until("at floor 2", |w| w.floor() == Some(floor(2)));
-        if called {
-            world.press_car(2);
-        }
-        world.trip_drive();
-        world.run_until("all served", World::is_quiet);
-        assert!(called || world.departures() == 2);
-    }
-}
-
 #[test]
 fn car_that_is_shut_down_stops_at_once_and_moves_no_more() {
     let mut world = under_way();

@@ -90,7 +90,7 @@ fn car_that_is_not_free_does_not_park() {
         ("somebody in it", |world| world.load = Some(1)),
         ("locked out", |world| {
             let until = world.now + Duration::from_hours(1);
-            world.car.supervision.lock_out(floor(4), until);
+            world.car.supervision.locked_out.insert(floor(4), until);
         }),
     ];
     for (reason, hinder) in reasons {
@@ -106,16 +106,6 @@ fn car_that_is_not_free_does_not_park() {
     parks_at(&mut world, 9);
     world.run(300);
     rests_at(&world, 0);
-}
-
-/// F9, H5: a parking flight is a flight.
-#[test]
-fn parking_flight_without_progress_hangs() {
-    let mut world = World::at(0).settled();
-    world.faults.drive = Drive::Stuck;
-    parks_at(&mut world, 4);
-    world.run(300);
-    assert!(world.hang().is_some());
 }
 
 /// H5: nor does it wear out a drive that does not start.

@@ -2,13 +2,16 @@ use elevator_driver::{Button, Direction, DoorState, KeySwitch, MotorCommand};
 
 use super::shaft::{World, floor};
 use crate::car::{CarSettings, ServedCall};
-use crate::model::{HallCall, Mode, Unavailable};
+use crate::model::{Mode, Unavailable};
 
 #[test]
 fn independent_car_waits_with_its_door_open_for_a_car_call_and_ignores_the_landings() {
     let mut world = World::at(1).settled();
     world.key = KeySwitch::Independent;
+    world.run_until("open", |w| w.door() == DoorState::Open);
     world.tick();
+    assert!(!world.car.absorbs(Button::Hall(floor(1), Direction::Up), world.now), "F18");
+    assert!(world.car.absorbs(Button::Car(floor(1)), world.now));
     world.press_hall(1, Direction::Up);
     world.press_hall(3, Direction::Up);
     world.run(600);
@@ -48,18 +51,6 @@ fn full_car_passes_the_landings_by_while_it_has_somebody_to_bring() {
     world.run_until("all served", World::is_quiet);
     let car_calls = world.served_at(ServedCall::Car(floor(4))).unwrap();
     assert!(world.served_hall(2, Direction::Up).unwrap() > car_calls);
-}
-
-// F18
-#[test]
-fn car_out_of_the_group_absorbs_no_hall_press() {
-    let mut world = World::at(1).settled();
-    world.key = KeySwitch::Independent;
-    world.run_until("open", |w| w.door() == DoorState::Open);
-    world.tick();
-    let now = world.now;
-    assert!(!world.car.absorbs(Button::Hall(floor(1), Direction::Up), now));
-    assert!(world.car.absorbs(Button::Car(floor(1)), now));
 }
 
 fn command(world: &mut World, mode: Mode) {
@@ -108,28 +99,13 @@ fn group_stops_counting_on_an_attendant_who_does_not_react() {
     world.run(100);
     assert_eq!(world.served_hall(1, Direction::Up), None);
     world.hall.clear();
-    world.withdraw(HallCall::new(floor(1), Direction::Up));
+    world.assigned.clear();
+    world.update_stops();
     world.press_car(3);
     world.tick();
     assert!(world.is_in_service());
     world.run_until("all served", World::is_quiet);
     assert!(world.is_in_service());
-}
-
-#[test]
-fn attendant_passes_the_landings_by_with_the_key() {
-    let mut world = attended(0);
-    world.press_hall(2, Direction::Up);
-    world.key = KeySwitch::Independent;
-    world.tick();
-    world.press_car(4);
-    world.run_until("there", |w| w.served_at(ServedCall::Car(floor(4))).is_some());
-    assert_eq!(world.served_hall(2, Direction::Up), None);
-    world.key = KeySwitch::Normal;
-    world.run(200);
-    assert_eq!((world.floor(), world.door()), (Some(floor(4)), DoorState::Open));
-    command(&mut world, Mode::InService);
-    world.run_until("all served", World::is_quiet);
 }
 
 /// The key in the car and a commanded recall together.

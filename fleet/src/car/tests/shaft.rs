@@ -1,6 +1,8 @@
 //! A shaft with its panel, small and pure, for the tests of the car: no interlock of its own, a
 //! line that takes its time, and faults on command. Whatever a test is about, S1 holds at each tick.
 
+mod drive;
+
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
@@ -9,6 +11,7 @@ use elevator_driver::{
     MotorCommand, PanelEvent, PanelInputs,
 };
 
+pub(super) use self::drive::{Door, Drive, Faults};
 use crate::car::{Car, CarEvent, CarSettings, Errand, HangEvidence, Press, ServedCall, Stops};
 pub(super) use crate::election::testing::floor;
 use crate::model::{Availability, HallCall, Mode, Timestamp, Unavailable};
@@ -16,63 +19,7 @@ use crate::model::{Availability, HallCall, Mode, Timestamp, Unavailable};
 pub(super) const TICK: Duration = Duration::from_millis(100);
 /// Ticks, at one unit of way each, from a floor to the next.
 const STOREY: i32 = 10;
-/// The way a car needs to come to rest.
-const BRAKING: i32 = 5;
-const DOOR_TRAVEL: i32 = 10;
 const START_DELAY: u32 = 2;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Drive {
-    #[default]
-    Sound,
-    /// The motor is driven and the car doesn't move.
-    Stuck,
-    /// It ignores the command to run.
-    Lazy,
-    /// It reports that it runs, moves nothing, and gives up after so many ticks.
-    Trips(u32),
-    /// It runs the other way, and says so.
-    Reversed,
-    /// It runs the other way, and doesn't know.
-    ReversedUnseen,
-    /// It never stops where it is told to, but at the end of the shaft.
-    Overshoots,
-    /// It stops at the sensor of its stop or, past that, at the next one.
-    NoLevelling,
-    /// It is driven whatever it is told, and moves nothing.
-    Welded,
-    /// It reports rest at its stop, and the car slips on a moment later; creeping, it holds.
-    Slips,
-    /// The counterweight pulls it up, and it doesn't hold at creeping speed either.
-    SlipsAlways,
-    /// It stops just beyond its stop, whose sensor is seen in passing, and says nothing of where it
-    /// could stop.
-    StopsLate,
-    /// The same, also when it looks for a floor.
-    NeverLevels,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Door {
-    #[default]
-    Sound,
-    /// It doesn't move.
-    Jammed,
-    /// Somebody pulls it open.
-    Pried,
-}
-
-/// The faults that the line, the drive, the door and the floor sensors can have.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Faults {
-    /// The line is cut; the panel stops the motor by itself (S2).
-    pub(super) cut: bool,
-    pub(super) drive: Drive,
-    pub(super) door: Door,
-    pub(super) dead: BTreeSet<Floor>,
-    /// What the sensors say, wherever the car is.
-    pub(super) lie: Option<Floor>,
-}
 
 /// What the car's world is like, and what has been seen of it.
 pub(super) struct World {
@@ -87,7 +34,6 @@ pub(super) struct World {
     pub(super) car_calls: BTreeSet<Floor>,
     pub(super) assigned: BTreeSet<HallCall>,
     pub(super) hall: BTreeSet<HallCall>,
-    /// Everything served, with its time.
     pub(super) served: Vec<(Timestamp, ServedCall)>,
     pub(super) events: Vec<CarEvent>,
     /// The floors at which the car came to rest.
@@ -119,16 +65,16 @@ pub(super) struct World {
 impl World {
     /// A car at rest at a floor, its panel just connected.
     pub(super) fn at(index: u8) -> Self {
-        Self::new(6, i32::from(index) * STOREY)
+        Self::new(i32::from(index) * STOREY)
     }
 
     /// A car at rest half-way above a floor.
     pub(super) fn above(index: u8) -> Self {
-        Self::new(6, i32::from(index) * STOREY + STOREY / 2)
+        Self::new(i32::from(index) * STOREY + STOREY / 2)
     }
 
-    fn new(floors: u8, way: i32) -> Self {
-        let floors = FloorCount::new(floors).unwrap();
+    fn new(way: i32) -> Self {
+        let floors = FloorCount::new(6).unwrap();
         let mut world = Self {
             car: Car::new(CarSettings::new(floors)),
             now: Timestamp::START,
@@ -193,17 +139,6 @@ impl World {
         self.running = 0;
         self.starting = START_DELAY;
         self.report();
-    }
-
-    /// The group gives a call to another car, or gives all of them to this one.
-    pub(super) fn withdraw(&mut self, call: HallCall) {
-        self.assigned.remove(&call);
-        self.update_stops();
-    }
-
-    pub(super) fn assign_all(&mut self) {
-        self.assigned.clone_from(&self.hall);
-        self.update_stops();
     }
 
     /// The car is sent somewhere besides its calls, or not any more.
@@ -310,8 +245,7 @@ impl World {
     }
 
     pub(super) fn served_hall(&self, index: u8, direction: Direction) -> Option<Timestamp> {
-        let floor = floor(index);
-        self.served_at(ServedCall::Hall(HallCall::new(floor, direction)))
+        self.served_at(ServedCall::Hall(HallCall::new(floor(index), direction)))
     }
 
     pub(super) fn served_at(&self, call: ServedCall) -> Option<Timestamp> {
@@ -319,21 +253,18 @@ impl World {
         served.map(|(at, _)| *at)
     }
 
-    pub(super) fn availability(&self) -> Availability {
-        self.car.view(self.now).availability
-    }
-
     pub(super) fn is_in_service(&self) -> bool {
-        self.availability() == Availability::InService
+        self.car.availability() == Availability::InService
     }
 
     pub(super) fn is_out_for(&self, reason: Unavailable) -> bool {
-        self.availability() == Availability::Unavailable(reason)
+        self.car.availability() == Availability::Unavailable(reason)
     }
 
     pub(super) fn hang(&self) -> Option<HangEvidence> {
-        self.events.iter().find_map(|event| {
-            if let CarEvent::Hung(evidence) = event { Some(*evidence) } else { None }
+        self.events.iter().find_map(|event| match event {
+            CarEvent::Hung(evidence) => Some(*evidence),
+            _ => None,
         })
     }
 
@@ -347,8 +278,7 @@ impl World {
 
     /// How often the group was told that it may count on the car.
     pub(super) fn times_in_service(&self) -> usize {
-        let in_service = CarEvent::AvailabilityChanged(None);
-        self.count(|event| *event == in_service)
+        self.count(|event| *event == CarEvent::AvailabilityChanged(None))
     }
 
     pub(super) fn is_hung(&self) -> bool {
@@ -357,175 +287,7 @@ impl World {
 
     /// How often the door has become fully open.
     pub(super) fn openings(&self) -> usize {
-        self.count(|event| matches!(event, CarEvent::DoorChanged { to: DoorState::Open, .. }))
-    }
-
-    fn move_car(&mut self) {
-        let commanded = self.motor_command.direction();
-        if self.faults.drive == Drive::Welded {
-            self.moving = self.moving.or(Some(Direction::Up));
-            return;
-        }
-        self.slip_on();
-        let lazy = self.faults.drive == Drive::Lazy && self.moving.is_none();
-        if self.has_arrived() || self.trips() || lazy {
-            self.moving = None;
-            self.running = 0;
-            self.starting = START_DELAY;
-            return;
-        }
-        if self.moving.is_none() && self.starting > 0 {
-            self.starting -= 1;
-            return;
-        }
-        self.running += 1;
-        let drive = self.faults.drive;
-        let is_reversed = matches!(drive, Drive::Reversed | Drive::ReversedUnseen);
-        let is_stuck = matches!(drive, Drive::Stuck | Drive::Trips(_));
-        let turned = if is_reversed { commanded.map(Direction::opposite) } else { commanded };
-        let real = turned.filter(|_| !is_stuck);
-        self.moving = if drive == Drive::Reversed { turned } else { commanded };
-        self.rest += self.pace;
-        if self.rest < 1.0 {
-            return;
-        }
-        self.rest -= 1.0;
-        if let Some(direction) = real {
-            self.step(direction);
-        }
-    }
-
-    fn step(&mut self, direction: Direction) {
-        let top = i32::from(self.floors.top().index()) * STOREY;
-        let step = if direction == Direction::Up { 1 } else { -1 };
-        self.way = (self.way + step).clamp(0, top);
-    }
-
-    fn slip_on(&mut self) {
-        let slips = match (self.faults.drive, self.motor_command) {
-            (Drive::Slips, MotorCommand::Run { direction, .. }) => Some(direction),
-            (Drive::SlipsAlways, MotorCommand::Run { .. } | MotorCommand::Home { .. }) => {
-                Some(Direction::Up)
-            }
-            _ => None,
-        };
-        if let Some(direction) = slips
-            && self.is_moving()
-        {
-            self.slip = Some((3, direction));
-            return;
-        }
-        self.slip = match self.slip {
-            Some((0, direction)) => {
-                self.step(direction);
-                None
-            }
-            Some((ticks, direction)) => Some((ticks - 1, direction)),
-            None => None,
-        };
-    }
-
-    fn sensor(&self) -> Option<Floor> {
-        self.faults.lie.or_else(|| self.floor().filter(|f| !self.faults.dead.contains(f)))
-    }
-
-    /// The drive has come to where its command ends.
-    fn has_arrived(&self) -> bool {
-        match self.motor_command {
-            MotorCommand::Stop => true,
-            MotorCommand::Home { direction } if self.faults.drive == Drive::NeverLevels => {
-                let passed = match direction {
-                    Direction::Up => self.way % STOREY == 1,
-                    Direction::Down => self.way % STOREY == STOREY - 1,
-                };
-                (self.running > 1 && passed) || self.is_at_end(direction)
-            }
-            MotorCommand::Home { direction } => {
-                self.sensor().is_some() || self.is_at_end(direction)
-            }
-            MotorCommand::Run { stop_at, direction } if self.stops_late() => {
-                self.has_passed(stop_at, direction)
-            }
-            MotorCommand::Run { stop_at, direction } => {
-                let is_past = |at: Floor| at == stop_at || at.is_beyond(stop_at, direction);
-                if self.faults.drive == Drive::Overshoots {
-                    self.is_at_end(direction)
-                } else if self.faults.drive == Drive::NoLevelling {
-                    self.is_at_end(direction) || self.sensor().is_some_and(is_past)
-                } else {
-                    self.floor() == Some(stop_at) || self.cannot_reach(stop_at, direction)
-                }
-            }
-        }
-    }
-
-    fn stops_late(&self) -> bool {
-        matches!(self.faults.drive, Drive::StopsLate | Drive::NeverLevels)
-    }
-
-    fn trips(&self) -> bool {
-        matches!(self.faults.drive, Drive::Trips(after) if self.running >= after)
-    }
-
-    /// The limit switches stop the drive, whatever the floor sensors say.
-    fn is_at_end(&self, direction: Direction) -> bool {
-        match direction {
-            Direction::Up => self.floor() == Some(self.floors.top()),
-            Direction::Down => self.floor() == Some(Floor::BOTTOM),
-        }
-    }
-
-    /// Past the stop, or at the end of the shaft: the drive stops at a floor of its own choice.
-    fn cannot_reach(&self, stop_at: Floor, direction: Direction) -> bool {
-        self.has_passed(stop_at, direction) && self.floor().is_some()
-    }
-
-    fn has_passed(&self, floor: Floor, direction: Direction) -> bool {
-        let way = i32::from(floor.index()) * STOREY;
-        match direction {
-            Direction::Up => self.way > way,
-            Direction::Down => self.way < way,
-        }
-    }
-
-    fn next_stop(&self) -> Option<Floor> {
-        let direction = self.moving?;
-        let target = match self.motor_command {
-            MotorCommand::Run { stop_at, .. } if !self.stops_late() => stop_at,
-            MotorCommand::Run { .. } | MotorCommand::Home { .. } | MotorCommand::Stop => {
-                return None;
-            }
-        };
-        let distance = |f: Floor| {
-            let ahead = i32::from(f.index()) * STOREY - self.way;
-            match direction {
-                Direction::Up => ahead,
-                Direction::Down => -ahead,
-            }
-        };
-        self.floors
-            .floors()
-            .filter(|f| distance(*f) >= BRAKING || (*f == target && distance(*f) >= 0))
-            .min_by_key(|f| distance(*f))
-    }
-
-    fn move_door(&mut self) {
-        let before = self.gap;
-        self.gap += match (self.faults.door, self.door_command) {
-            (Door::Jammed, _) => 0,
-            (Door::Pried, _) | (Door::Sound, DoorCommand::Open) => 1,
-            (Door::Sound, DoorCommand::Close) if self.obstruction => 0,
-            (Door::Sound, DoorCommand::Close | DoorCommand::Nudge) => -1,
-        };
-        self.gap = self.gap.clamp(0, DOOR_TRAVEL);
-        self.door = match self.gap {
-            0 => DoorState::Closed,
-            DOOR_TRAVEL => DoorState::Open,
-            gap if gap > before => DoorState::Opening,
-            gap if gap < before => DoorState::Closing,
-            _ if self.door == DoorState::Opening => DoorState::Opening,
-            _ => DoorState::Closing,
-        };
+        self.count(|event| *event == CarEvent::DoorChanged { to: DoorState::Open })
     }
 
     fn report(&mut self) {

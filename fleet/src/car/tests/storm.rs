@@ -46,7 +46,8 @@ fn disturb(world: &mut World, random: &mut fastrand::Rng) {
         12 => world.trip_drive(),
         13 => {
             if let Some(call) = random.choice(world.assigned.clone()) {
-                world.withdraw(call);
+                world.assigned.remove(&call);
+                world.update_stops();
             }
         }
         14 => {
@@ -85,7 +86,8 @@ fn calm(world: &mut World) {
     world.car.set_power(Power::Normal, world.now);
     world.car.set_plan(CarPlan::default());
     world.faults = Faults::default();
-    world.assign_all();
+    world.assigned.clone_from(&world.hall);
+    world.update_stops();
     world.reconnect();
 }
 

@@ -47,7 +47,6 @@ use crate::model::HallCall;
 /// their range.
 pub const LONGEST: Duration = Duration::from_hours(1);
 
-/// What holds for every car.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rules {
     /// From one floor to the next; up to [`LONGEST`].
@@ -79,10 +78,8 @@ pub enum Clearing {
     InDirection,
 }
 
-/// What a car is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Behaviour {
-    /// It stands with its door closed.
     Idle,
     /// It has left its floor, and is half-way to the next one in its direction.
     Moving,
@@ -90,10 +87,8 @@ pub enum Behaviour {
     DoorOpen,
 }
 
-/// A car in the snapshot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Car {
-    /// What it is doing.
     pub behaviour: Behaviour,
     /// The floor where it stands, or which it left last; from 0.
     pub floor: i64,
@@ -115,51 +110,25 @@ pub struct Bank {
 /// A snapshot that describes no bank.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BankError {
-    /// There is nobody to serve a call.
     #[error("there are no cars")]
     NoCars,
-    /// There is no floor, or more than a shaft can have.
     #[error("{0} floors, but there must be 1 to {max}", max = FloorCount::MAX)]
     Floors(usize),
-    /// A car is impossible in this shaft.
     #[error("car {car}: {problem}")]
-    Car {
-        /// Its index.
-        car: usize,
-        /// What is wrong.
-        problem: CarProblem,
-    },
+    Car { car: usize, problem: CarProblem },
 }
 
 /// Why a car is impossible in its shaft, by the names of the JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum CarProblem {
-    /// Its floor is none of the shaft's.
     #[error("floor is {floor}, but must be 0 to {}: hallRequests has {floors} floors", floors - 1)]
-    Floor {
-        /// Where it is said to be.
-        floor: i64,
-        /// How many floors there are.
-        floors: usize,
-    },
-    /// Its car calls are those of another shaft.
+    Floor { floor: i64, floors: usize },
     #[error("cabRequests has {found} floors, but hallRequests has {floors}")]
-    CarCalls {
-        /// For how many floors it has car calls.
-        found: usize,
-        /// How many floors there are.
-        floors: usize,
-    },
-    /// It leaves the shaft.
+    CarCalls { found: usize, floors: usize },
     #[error(
         "behaviour is moving and direction is {direction}, but floor {floor} is the last one that way"
     )]
-    Leaves {
-        /// Where it is.
-        floor: i64,
-        /// Where it moves.
-        direction: Direction,
-    },
+    Leaves { floor: i64, direction: Direction },
 }
 
 impl Bank {
@@ -205,7 +174,6 @@ impl Bank {
         Snapshot { model: CarModel::new(rules), starts, calls: &self.calls }
     }
 
-    /// The car of each call. Equal distributions are resolved in favour of the first cars.
     fn search(&self, snapshot: &mut Snapshot<'_>, is_few: bool) -> Vec<usize> {
         let mut search = Search::new(snapshot, self.cars.len(), self.calls.len());
         if is_few {

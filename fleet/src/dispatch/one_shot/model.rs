@@ -133,7 +133,6 @@ fn floor(index: u8) -> Floor {
 }
 
 impl Run {
-    /// Goes to the next floor; the caller counts the time.
     fn advance(&mut self, direction: Option<Direction>) {
         let index = self.at.index();
         self.at = match direction {
@@ -170,7 +169,6 @@ impl Run {
         self.clock += self.rules.door_open;
     }
 
-    /// Clears a hall call at this floor; whether there was one.
     fn take(&mut self, direction: Direction) -> bool {
         let found = self.stops.serve(Button::Hall(self.at, direction));
         if found {
@@ -179,7 +177,6 @@ impl Run {
         found
     }
 
-    /// Where a car goes that stands; `None` if it stays.
     fn next_direction(&self, direction: Option<Direction>) -> Option<Direction> {
         let ahead = direction.unwrap_or(Direction::Down);
         let back = ahead.opposite();

@@ -1,4 +1,4 @@
-//! Plans by hand, and against every possible plan.
+//! Plans by hand, and against the best ones.
 
 mod optimality;
 

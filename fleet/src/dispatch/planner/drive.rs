@@ -24,7 +24,6 @@ pub(super) struct CallTable {
     by_side: [Vec<Option<usize>>; 2],
     /// By call: the next one from the same landing, in ascending order.
     next: Vec<Option<usize>>,
-    /// How many landings have one.
     numbers: [usize; 2],
 }
 
@@ -69,7 +68,6 @@ impl CallTable {
 #[derive(Debug, Clone)]
 pub(super) struct Crowds {
     floors: usize,
-    /// By call: arrivals in a second.
     rates: Vec<f64>,
     /// By call and floor: the share that gets off there.
     shares: Vec<f64>,
@@ -94,12 +92,10 @@ impl Crowds {
         Self { floors, rates, shares, away }
     }
 
-    /// Each call is one passenger.
     pub(super) fn expect_nobody_else(&mut self) {
         self.rates.fill(0.0);
     }
 
-    /// All ride to the last floor ahead.
     pub(super) fn expect_longest_trips(&mut self, calls: &[Call]) {
         for (call, shares) in calls.iter().zip(self.shares.chunks_exact_mut(self.floors)) {
             shares.fill(0.0);
@@ -177,7 +173,6 @@ struct Drive<'a> {
     /// The seconds of the stops for guests since the last sure one, and how many got off there.
     detour: f64,
     gone: f64,
-    /// The call at the open door.
     served: Option<usize>,
     /// It is still on the flight of the start.
     in_flight: bool,
@@ -339,7 +334,6 @@ impl<'a> Drive<'a> {
         self.clock += stay;
     }
 
-    /// The time to a sure stop.
     fn flight(&mut self, floor: usize) -> f64 {
         let travel = self.scene.model.travel(self.at.abs_diff(floor));
         let Some(reach) = self.start.reach.as_ref().filter(|_| self.in_flight) else {

@@ -102,7 +102,6 @@ pub struct Planner {
     now: Timestamp,
     /// To which cars calls moved from others, and when, if that was less than [`HOLD`] ago.
     moved: BTreeMap<HallCall, (NodeId, Timestamp)>,
-    /// The parts that were left out.
     missing: Vec<Part>,
 }
 
@@ -152,7 +151,6 @@ impl Planner {
         weights.without(&self.missing)
     }
 
-    /// Makes the best of a few calls; many are moved and swapped.
     fn search(&self, drives: &mut Drives<'_>, cars: usize, calls: usize) -> Vec<Option<usize>> {
         let mut search = Search::new(drives, cars, calls);
         search.insert();

@@ -60,16 +60,13 @@ pub(super) struct Start {
     /// The floor where it stops whatever the plan says, and the direction of the calls there that
     /// it serves, if not both.
     stops: Option<(usize, Option<Direction>)>,
-    /// Its riders by destination.
     pub(super) off: Vec<f64>,
     pub(super) wants: Vec<bool>,
-    /// How many floors they want.
     pub(super) wanted: usize,
     pub(super) riders: f64,
 }
 
 impl Start {
-    /// Whether nobody rides.
     pub(super) fn is_empty(&self) -> bool {
         self.wanted == 0
     }
@@ -129,7 +126,6 @@ impl Model {
         }
     }
 
-    /// Whether there is a car call, by floor.
     pub(super) fn wants(&self, car: &CarSituation) -> Vec<bool> {
         let mut wants = vec![false; self.floors()];
         for floor in &car.car_calls {
@@ -192,7 +188,6 @@ impl Model {
         start
     }
 
-    /// The time to rest at each floor of a moving car.
     fn reach(
         &self,
         car: &CarSituation,

@@ -11,9 +11,7 @@ pub(super) struct Route {
     pub(super) calls: Vec<usize>,
     /// The direction to begin with, if it has calls.
     pub(super) turn: Option<Direction>,
-    /// Seconds until it is free.
     pub(super) free: f64,
-    /// Where it is then.
     pub(super) end: usize,
 }
 
@@ -23,7 +21,6 @@ pub(super) struct Drives<'a> {
     pub(super) reaches: &'a dyn Fn(usize, usize) -> bool,
     /// Whether a call that has moved stays for a while.
     pub(super) holds: bool,
-    /// Room for a drive.
     pub(super) guests: Vec<f64>,
 }
 

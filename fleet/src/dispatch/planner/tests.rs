@@ -124,14 +124,6 @@ fn cars_keep_the_places_that_they_were_told() {
     assert_eq!(places([other, one]), [other, one]);
 }
 
-#[test]
-fn a_car_with_passengers_has_no_choice_of_direction() {
-    let up = CarView { direction: Some(Up), ..idle_at(5) };
-    let cars = [car("a", up, &[9]), car("b", idle_at(5), &[])];
-    let plan = plan(&mut planner(), 1, &cars, &[demand(call(2, Down), 90, Some("a"))]);
-    assert_eq!(plan.cars[&node("a")].direction, None);
-}
-
 /// A planner without these parts.
 fn lacking(parts: &[Part]) -> Planner {
     parts.iter().fold(planner(), |planner, &part| planner.without(part))

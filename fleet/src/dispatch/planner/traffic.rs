@@ -24,9 +24,7 @@ const SCALE_NOISE: f64 = 0.3;
 
 #[derive(Debug, Clone)]
 pub(super) struct Traffic {
-    /// Seconds, at most [`FORGETTING`].
     window: f64,
-    /// Passengers who boarded, by direction and floor.
     boarded: [Vec<f64>; 2],
     /// Car calls, by the direction of the car and floor.
     trips: [Vec<f64>; 2],
@@ -97,7 +95,6 @@ impl Traffic {
         floors.clone().map(from).collect()
     }
 
-    /// Passengers per second in the whole bank.
     pub(super) fn arrivals(&self) -> f64 {
         self.boarded.iter().flatten().sum::<f64>() / (self.window.max(1.0) + PRIOR_TIME)
     }

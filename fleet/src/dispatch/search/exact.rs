@@ -99,7 +99,6 @@ fn best_part(set: usize, own: &[f64], least: &[f64]) -> (usize, f64) {
     best
 }
 
-/// The number of the only element of a set.
 fn number_of(set: usize) -> usize {
     set.trailing_zeros().try_into().unwrap_or(usize::MAX)
 }

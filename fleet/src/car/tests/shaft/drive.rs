@@ -1,0 +1,233 @@
+//! How the drive, the door and the sensors of the shaft behave, and fail.
+
+use std::collections::BTreeSet;
+
+use elevator_driver::{Direction, DoorCommand, DoorState, Floor, MotorCommand};
+
+use super::{START_DELAY, STOREY, World};
+
+/// The way a car needs to come to rest.
+const BRAKING: i32 = 5;
+const DOOR_TRAVEL: i32 = 10;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(in crate::car::tests) enum Drive {
+    #[default]
+    Sound,
+    /// The motor is driven and the car doesn't move.
+    Stuck,
+    /// It ignores the command to run.
+    Lazy,
+    /// It reports that it runs, moves nothing, and gives up after so many ticks.
+    Trips(u32),
+    /// It runs the other way, and says so.
+    Reversed,
+    /// It runs the other way, and doesn't know.
+    ReversedUnseen,
+    /// It never stops where it is told to, but at the end of the shaft.
+    Overshoots,
+    /// It stops at the sensor of its stop or, past that, at the next one.
+    NoLevelling,
+    /// It is driven whatever it is told, and moves nothing.
+    Welded,
+    /// It reports rest at its stop, and the car slips on a moment later; creeping, it holds.
+    Slips,
+    /// The counterweight pulls it up, and it doesn't hold at creeping speed either.
+    SlipsAlways,
+    /// It stops just beyond its stop, whose sensor is seen in passing, and says nothing of where it
+    /// could stop.
+    StopsLate,
+    /// The same, also when it looks for a floor.
+    NeverLevels,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(in crate::car::tests) enum Door {
+    #[default]
+    Sound,
+    Jammed,
+    /// Somebody pulls it open.
+    Pried,
+}
+
+/// The faults that the line, the drive, the door and the floor sensors can have.
+#[derive(Debug, Clone, Default)]
+pub(in crate::car::tests) struct Faults {
+    /// The line is cut; the panel stops the motor by itself (S2).
+    pub(in crate::car::tests) cut: bool,
+    pub(in crate::car::tests) drive: Drive,
+    pub(in crate::car::tests) door: Door,
+    pub(in crate::car::tests) dead: BTreeSet<Floor>,
+    /// What the sensors say, wherever the car is.
+    pub(in crate::car::tests) lie: Option<Floor>,
+}
+
+impl World {
+    pub(super) fn move_car(&mut self) {
+        let commanded = self.motor_command.direction();
+        if self.faults.drive == Drive::Welded {
+            self.moving = self.moving.or(Some(Direction::Up));
+            return;
+        }
+        self.slip_on();
+        let lazy = self.faults.drive == Drive::Lazy && self.moving.is_none();
+        if self.has_arrived() || self.trips() || lazy {
+            self.moving = None;
+            self.running = 0;
+            self.starting = START_DELAY;
+            return;
+        }
+        if self.moving.is_none() && self.starting > 0 {
+            self.starting -= 1;
+            return;
+        }
+        self.running += 1;
+        let drive = self.faults.drive;
+        let is_reversed = matches!(drive, Drive::Reversed | Drive::ReversedUnseen);
+        let is_stuck = matches!(drive, Drive::Stuck | Drive::Trips(_));
+        let turned = if is_reversed { commanded.map(Direction::opposite) } else { commanded };
+        let real = turned.filter(|_| !is_stuck);
+        self.moving = if drive == Drive::Reversed { turned } else { commanded };
+        self.rest += self.pace;
+        if self.rest < 1.0 {
+            return;
+        }
+        self.rest -= 1.0;
+        if let Some(direction) = real {
+            self.step(direction);
+        }
+    }
+
+    fn step(&mut self, direction: Direction) {
+        let top = i32::from(self.floors.top().index()) * STOREY;
+        let step = if direction == Direction::Up { 1 } else { -1 };
+        self.way = (self.way + step).clamp(0, top);
+    }
+
+    fn slip_on(&mut self) {
+        let slips = match (self.faults.drive, self.motor_command) {
+            (Drive::Slips, MotorCommand::Run { direction, .. }) => Some(direction),
+            (Drive::SlipsAlways, MotorCommand::Run { .. } | MotorCommand::Home { .. }) => {
+                Some(Direction::Up)
+            }
+            _ => None,
+        };
+        if let Some(direction) = slips
+            && self.is_moving()
+        {
+            self.slip = Some((3, direction));
+            return;
+        }
+        self.slip = match self.slip {
+            Some((0, direction)) => {
+                self.step(direction);
+                None
+            }
+            Some((ticks, direction)) => Some((ticks - 1, direction)),
+            None => None,
+        };
+    }
+
+    pub(super) fn sensor(&self) -> Option<Floor> {
+        self.faults.lie.or_else(|| self.floor().filter(|f| !self.faults.dead.contains(f)))
+    }
+
+    /// The drive has come to where its command ends.
+    fn has_arrived(&self) -> bool {
+        match self.motor_command {
+            MotorCommand::Stop => true,
+            MotorCommand::Home { direction } if self.faults.drive == Drive::NeverLevels => {
+                let passed = match direction {
+                    Direction::Up => self.way % STOREY == 1,
+                    Direction::Down => self.way % STOREY == STOREY - 1,
+                };
+                (self.running > 1 && passed) || self.is_at_end(direction)
+            }
+            MotorCommand::Home { direction } => {
+                self.sensor().is_some() || self.is_at_end(direction)
+            }
+            MotorCommand::Run { stop_at, direction } if self.stops_late() => {
+                self.has_passed(stop_at, direction)
+            }
+            MotorCommand::Run { stop_at, direction } => {
+                let is_past = |at: Floor| at == stop_at || at.is_beyond(stop_at, direction);
+                if self.faults.drive == Drive::Overshoots {
+                    self.is_at_end(direction)
+                } else if self.faults.drive == Drive::NoLevelling {
+                    self.is_at_end(direction) || self.sensor().is_some_and(is_past)
+                } else {
+                    self.floor() == Some(stop_at) || self.cannot_reach(stop_at, direction)
+                }
+            }
+        }
+    }
+
+    fn stops_late(&self) -> bool {
+        matches!(self.faults.drive, Drive::StopsLate | Drive::NeverLevels)
+    }
+
+    fn trips(&self) -> bool {
+        matches!(self.faults.drive, Drive::Trips(after) if self.running >= after)
+    }
+
+    /// The limit switches stop the drive, whatever the floor sensors say.
+    fn is_at_end(&self, direction: Direction) -> bool {
+        match direction {
+            Direction::Up => self.floor() == Some(self.floors.top()),
+            Direction::Down => self.floor() == Some(Floor::BOTTOM),
+        }
+    }
+
+    /// Past the stop, or at the end of the shaft: the drive stops at a floor of its own choice.
+    fn cannot_reach(&self, stop_at: Floor, direction: Direction) -> bool {
+        self.has_passed(stop_at, direction) && self.floor().is_some()
+    }
+
+    fn has_passed(&self, floor: Floor, direction: Direction) -> bool {
+        let way = i32::from(floor.index()) * STOREY;
+        match direction {
+            Direction::Up => self.way > way,
+            Direction::Down => self.way < way,
+        }
+    }
+
+    pub(super) fn next_stop(&self) -> Option<Floor> {
+        let direction = self.moving?;
+        let target = match self.motor_command {
+            MotorCommand::Run { stop_at, .. } if !self.stops_late() => stop_at,
+            MotorCommand::Run { .. } | MotorCommand::Home { .. } | MotorCommand::Stop => {
+                return None;
+            }
+        };
+        let distance = |f: Floor| {
+            let ahead = i32::from(f.index()) * STOREY - self.way;
+            match direction {
+                Direction::Up => ahead,
+                Direction::Down => -ahead,
+            }
+        };
+        self.floors
+            .floors()
+            .filter(|f| distance(*f) >= BRAKING || (*f == target && distance(*f) >= 0))
+            .min_by_key(|f| distance(*f))
+    }
+
+    pub(super) fn move_door(&mut self) {
+        let before = self.gap;
+        self.gap += match (self.faults.door, self.door_command) {
+            (Door::Jammed, _) => 0,
+            (Door::Pried, _) | (Door::Sound, DoorCommand::Open) => 1,
+            (Door::Sound, DoorCommand::Close) if self.obstruction => 0,
+            (Door::Sound, DoorCommand::Close | DoorCommand::Nudge) => -1,
+        };
+        self.gap = self.gap.clamp(0, DOOR_TRAVEL);
+        self.door = match self.gap {
+            0 => DoorState::Closed,
+            DOOR_TRAVEL => DoorState::Open,
+            gap if gap > before => DoorState::Opening,
+            gap if gap < before => DoorState::Closing,
+            _ if self.door == DoorState::Opening => DoorState::Opening,
+            _ => DoorState::Closing,
+        };
+    }
+}
