@@ -84,7 +84,7 @@ selected=(--lib --bins --test virtual_fleet --test processes --test endpoints)
 [ -z "$nightly" ] || selected+=(--test load)
 cargo test "${most[@]}" "${selected[@]}" --no-run
 if [ -n "$nightly" ]; then
-    export LIFTMESH_CAMPAIGN="${LIFTMESH_CAMPAIGN:-30}" LIFTMESH_KILLS="${LIFTMESH_KILLS:-14}"
+    export LIFTMESH_CAMPAIGN="${LIFTMESH_CAMPAIGN:-30}"
     export LIFTMESH_DENSE_KILLS="${LIFTMESH_DENSE_KILLS:-200}"
 fi
 host=$(rustc -vV | sed -n 's/^host: //p' | tr 'a-z-' 'A-Z_')

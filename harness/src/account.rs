@@ -87,15 +87,10 @@ impl Tally {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
     /// Its lamp is lit, here first.
-    Placed {
-        call: Call,
-        /// On whose panel.
-        at: NodeId,
-    },
+    Placed { call: Call, at: NodeId },
     /// A car was there.
     Served {
         call: Call,
-        /// Which car.
         by: NodeId,
         /// From the press to the open door.
         waited: Duration,
@@ -114,7 +109,6 @@ pub enum Verdict {
     },
 }
 
-/// The orders.
 #[derive(Debug, Default)]
 pub struct Account {
     pressed: BTreeMap<Call, Duration>,
@@ -125,16 +119,10 @@ pub struct Account {
     served: BTreeMap<Call, Duration>,
     /// The panels whose lamps mean nothing at present, and since when.
     away: BTreeMap<NodeId, Duration>,
-    leftovers: BTreeSet<Leftover>,
+    /// The lamps of panels whose node was away when the call was served, and which has not learned
+    /// of that yet.
+    leftovers: BTreeSet<(NodeId, Call)>,
     count: Count,
-}
-
-/// The lamp of a panel whose node was away when the call was served, and which has not learned of
-/// that yet.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Leftover {
-    at: NodeId,
-    call: Call,
 }
 
 /// The tally, and what it is made from.
@@ -145,7 +133,6 @@ struct Count {
     waits: VecDeque<Duration>,
 }
 
-/// One order.
 #[derive(Debug)]
 struct Entry {
     pressed_at: Duration,
@@ -172,7 +159,6 @@ enum Service {
 }
 
 impl Account {
-    /// The count so far.
     #[must_use]
     pub fn tally(&self) -> Tally {
         self.count.tally
@@ -180,7 +166,7 @@ impl Account {
 
     /// A button was pressed: waiting begins, unless it has begun already.
     pub fn press(&mut self, call: Call, now: Duration) {
-        self.leftovers.retain(|lamp| lamp.call != call);
+        self.leftovers.retain(|(_, lit)| *lit != call);
         self.pressed.entry(call).or_insert(now);
     }
 
@@ -203,7 +189,9 @@ impl Account {
         if sight.living {
             self.see_dark(car, sight, now);
         } else {
-            self.overlook(car);
+            for entry in self.open.values_mut() {
+                entry.dark_since.remove(car);
+            }
         }
         self.judge(now, &mut verdicts);
         verdicts
@@ -235,7 +223,7 @@ impl Account {
     /// and nobody has pressed since.
     fn see_leftovers(&mut self, car: &NodeId, sight: &Sight) {
         let is_dark = |call: &Call| call.button().is_none_or(|lamp| !sight.lamps.contains(&lamp));
-        self.leftovers.retain(|lamp| lamp.at != *car || !is_dark(&lamp.call));
+        self.leftovers.retain(|(at, call)| at != car || !is_dark(call));
         let Some(since) = self.away.remove(car) else {
             return;
         };
@@ -247,7 +235,7 @@ impl Account {
                 .is_some_and(|entry| entry.service == Service::Counted && entry.lit_on.remove(car));
             let served = counted || self.served.get(&call).is_some_and(|at| since <= *at);
             if served && !self.pressed.contains_key(&call) {
-                self.leftovers.insert(Leftover { at: car.clone(), call });
+                self.leftovers.insert((car.clone(), call));
             }
         }
     }
@@ -255,11 +243,10 @@ impl Account {
     fn see_lit(&mut self, car: &NodeId, sight: &Sight, now: Duration, verdicts: &mut Vec<Verdict>) {
         for button in &sight.lamps {
             let call = Call::of_button(*button, car);
-            if self.leftovers.contains(&Leftover { at: car.clone(), call: call.clone() }) {
+            if self.leftovers.contains(&(car.clone(), call.clone())) {
                 continue;
             }
-            let known = self.open.get_mut(&call);
-            if let Some(entry) = known {
+            if let Some(entry) = self.open.get_mut(&call) {
                 entry.dark_since.remove(car);
                 entry.lit_at = now;
                 // Lit anew after it was served: pressed anew.
@@ -278,8 +265,7 @@ impl Account {
             });
             entry.pressed_at = pressed_at;
             entry.service = Service::Awaited;
-            let at = car.clone();
-            let verdict = Verdict::Placed { call, at };
+            let verdict = Verdict::Placed { call, at: car.clone() };
             self.count.note(&verdict);
             verdicts.push(verdict);
         }
@@ -317,12 +303,6 @@ impl Account {
         }
     }
 
-    fn overlook(&mut self, car: &NodeId) {
-        for entry in self.open.values_mut() {
-            entry.dark_since.remove(car);
-        }
-    }
-
     fn judge(&mut self, now: Duration, verdicts: &mut Vec<Verdict>) {
         for (call, entry) in &mut self.open {
             if let Some(verdict) = entry.judge(call, now) {
@@ -344,25 +324,21 @@ impl Entry {
             self.forget_visit();
             return None;
         };
-        let (at, since) = (at.clone(), *since);
         let call = call.clone();
-        match &self.service {
-            Service::Awaited if now.saturating_sub(since) < LOOK_AGAIN => None,
-            Service::Awaited => {
-                self.settle();
-                Some(Verdict::Lost { call, at })
-            }
+        let verdict = match &self.service {
+            Service::Awaited if now.saturating_sub(*since) < LOOK_AGAIN => return None,
+            Service::Awaited => Some(Verdict::Lost { call, at: at.clone() }),
             Service::Visited { by, first, .. } => {
-                let by = by.clone();
                 let waited = first.saturating_sub(self.pressed_at);
-                self.settle();
-                Some(Verdict::Served { call, by, waited })
+                Some(Verdict::Served { call, by: by.clone(), waited })
             }
-            Service::Counted => {
-                self.settle();
-                None
-            }
+            Service::Counted => None,
+        };
+        self.service = Service::Counted;
+        for (panel, _) in std::mem::take(&mut self.dark_since) {
+            self.lit_on.remove(&panel);
         }
+        verdict
     }
 
     fn forget_visit(&mut self) {
@@ -370,13 +346,6 @@ impl Entry {
             && self.lit_at.saturating_sub(last) > FORGET_VISIT
         {
             self.service = Service::Awaited;
-        }
-    }
-
-    fn settle(&mut self) {
-        self.service = Service::Counted;
-        for (panel, _) in std::mem::take(&mut self.dark_since) {
-            self.lit_on.remove(&panel);
         }
     }
 }

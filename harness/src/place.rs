@@ -10,7 +10,6 @@ use tempfile::TempDir;
 /// The broadcast address of loopback.
 pub const BROADCAST: Ipv4Addr = Ipv4Addr::new(127, 255, 255, 255);
 
-/// How many ports are tried.
 const PORT_ATTEMPTS: usize = 50;
 
 /// The directory of a fleet, with one for each node. It is removed when this is dropped; the
@@ -35,13 +34,11 @@ impl Place {
         fs::create_dir(self.of(node))
     }
 
-    /// The directory.
     #[must_use]
     pub fn path(&self) -> &Path {
         self.0.path()
     }
 
-    /// The directory of a node.
     #[must_use]
     pub fn of(&self, node: &str) -> PathBuf {
         self.path().join(node)
@@ -53,7 +50,6 @@ impl Place {
         self.of(car).join("panel")
     }
 
-    /// The control socket of a car's simulator.
     #[must_use]
     pub fn control(&self, car: &str) -> PathBuf {
         self.of(car).join("control")
@@ -65,13 +61,11 @@ impl Place {
         self.of(node).join("data")
     }
 
-    /// The log of a car's simulator.
     #[must_use]
     pub fn simulator_log(&self, car: &str) -> PathBuf {
         self.of(car).join("simulator.log")
     }
 
-    /// The log of a node.
     #[must_use]
     pub fn node_log(&self, node: &str) -> PathBuf {
         self.of(node).join("node.log")
@@ -103,16 +97,6 @@ pub fn free_port(addresses: &[Ipv4Addr]) -> io::Result<(u16, UdpSocket)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_directory_is_gone_afterwards() {
-        let place = Place::new("harness-").unwrap();
-        place.add("A").unwrap();
-        let dir = place.of("A");
-        assert!(dir.is_dir());
-        drop(place);
-        assert!(!dir.exists());
-    }
 
     #[test]
     fn two_fleets_at_once_do_not_hear_each_other() {

@@ -1,37 +1,53 @@
-//! `liftmesh doctor`, for a node that runs and for one that does not.
+//! `liftmesh doctor`, for a node that runs and for one that does not; and the key files, which
+//! `liftmesh keygen` makes.
 
-use std::fs::{self, Permissions};
-use std::net::TcpListener;
-use std::os::unix::fs::PermissionsExt;
+use std::fs::{self, Permissions, set_permissions};
+use std::net::{TcpListener, UdpSocket};
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::path::Path;
 use std::process::{Command, Output};
 
 use elevator_fleet::model::Role;
 use elevator_fleet::wire::Protocol;
-use liftmesh_harness::building::{Building, Line};
+use liftmesh_harness::building::{Building, Line, skip};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::command_line::liftmesh;
+use super::command_line::{done, fails, liftmesh, run};
 use super::mqtt::broker::Broker;
 
-/// Of an indicator on loopback, with ports that nobody else uses.
-fn doctor(data_dir: &str, port: u16, words: &[&str]) -> Output {
-    doctor_of(data_dir, "127.255.255.255", port, words)
+/// A directory, and the paths of things in it.
+struct Place(TempDir);
+
+impl Place {
+    fn new() -> Self {
+        Self(TempDir::new().expect("a directory"))
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.path().join(name).to_str().expect("text").to_owned()
+    }
 }
 
-fn doctor_of(data_dir: &str, broadcast: &str, port: u16, words: &[&str]) -> Output {
-    doctor_at("127.0.0.1", data_dir, broadcast, port, words)
-}
-
-fn doctor_at(address: &str, data_dir: &str, broadcast: &str, port: u16, words: &[&str]) -> Output {
-    let (broadcast, port) = (format!("{broadcast}:{port}"), port.to_string());
+/// Of an indicator on loopback, with ports that nobody else uses, unless the words say otherwise.
+fn doctor(data_dir: &str, words: &[&str]) -> Output {
+    let flags = [
+        ("--address", "127.0.0.1".to_owned()),
+        ("--broadcast", format!("127.255.255.255:{}", free_port())),
+        ("--link-port", free_port().to_string()),
+        ("--http-address", format!("127.0.0.1:{}", free_port())),
+        ("--data-dir", data_dir.to_owned()),
+    ];
     let mut command = liftmesh(&["doctor", "--unit", "A", "--role", "indicator", "--floors", "4"]);
-    command.args(["--address", address, "--broadcast", &broadcast, "--link-port", &port]);
-    command.args(["--http-address", &format!("127.0.0.1:{}", free_port())]);
-    command.args(["--data-dir", data_dir]).args(words).output().expect("it runs")
+    for (flag, value) in flags.iter().filter(|(flag, _)| !words.contains(flag)) {
+        command.args([flag, value.as_str()]);
+    }
+    command.args(words).arg("--json").output().expect("it runs")
 }
 
-fn findings(output: &Output) -> Vec<Value> {
+#[track_caller]
+fn findings(output: &Output, exit: i32) -> Vec<Value> {
+    assert_eq!(output.status.code(), Some(exit), "{output:?}");
     let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let findings = report["findings"].as_array().expect("findings").clone();
     for (count, result) in [("errors", "error"), ("warnings", "warning")] {
@@ -57,137 +73,134 @@ fn has(findings: &[Value], check: &str, result: &str, what: &str) {
 
 /// A port that was free a moment ago.
 fn free_port() -> u16 {
-    let socket = std::net::UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
     socket.local_addr().expect("an address").port()
 }
 
-/// C7: which elections suit the address of an interface, which may change.
+/// Everything that is wrong is told at once, with what to do, and nothing is changed.
 #[test]
-fn an_address_that_may_change_suits_every_election_but_one() {
-    let directory = TempDir::new().expect("a directory");
-    let data_dir = directory.path().to_str().expect("text").to_owned();
-    for (election, result, what) in [
-        ("lowest-ip", "warning", "the master changes with addresses"),
-        ("bully", "ok", "under bully no address decides who is master"),
-    ] {
-        let words = ["--json", "--election", election];
-        let output = doctor_at("lo", &data_dir, "127.255.255.255", free_port(), &words);
-        has(&findings(&output), "address", result, what);
-    }
-}
+fn the_doctor_tells_what_would_keep_a_node_from_running() {
+    let place = Place::new();
+    fs::write(place.path("file"), "").expect("written");
+    let udp = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    let tcp = TcpListener::bind("127.0.0.1:0").expect("a socket");
+    let [beacons, links] =
+        [udp.local_addr(), tcp.local_addr()].map(|address| address.expect("bound").port());
+    let (broadcast, link_port) = (format!("127.255.255.255:{beacons}"), links.to_string());
+    let ports = ["--broadcast", &broadcast, "--link-port", &link_port];
+    let probe = |panel: &str, data_dir: &str, exit: i32, more: &[&str]| {
+        let words = ["doctor", "--json", "--car", "A", "--floors", "4", "--address", "127.0.0.1"];
+        let rest = ["--http-enabled", "false", "--panel", panel, "--data-dir", data_dir];
+        findings(&run(&[&words[..], &ports, &rest, more].concat()), exit)
+    };
+    let (device, file) = (format!("serial://{}", place.path("ttyNONE")), place.path("file"));
+    let socket = ["--read-only-socket", &file, "--read-only-group", "no-such-group"];
+    let found = probe(&device, &file, 1, &socket);
+    has(&found, "data_dir", "error", "");
+    has(&found, "address", "ok", "127.0.0.1 is on lo");
+    has(&found, "panel", "error", "there is no device");
+    has(&found, "broadcast", "error", &format!("UDP port {beacons}"));
+    has(&found, "link_port", "error", &format!("TCP port {links} at 127.0.0.1 is in use"));
+    has(&found, "operator.read_only_socket", "error", "no-such-group");
+    let found = probe("serial:///dev/null", &place.path("new/data"), 1, &[]);
+    has(&found, "panel", "error", "/dev/null is not a serial device");
+    has(&found, "data_dir", "ok", "will be created when the node starts");
+    assert!(!Path::new(&place.path("new")).exists());
 
-#[test]
-fn a_node_that_does_not_run_is_examined_without_a_change() {
-    let directory = TempDir::new().expect("a directory");
-    let data_dir = directory.path().join("data");
-    let path = data_dir.to_str().expect("text").to_owned();
-    let output = doctor(&path, free_port(), &["--json"]);
-    assert_eq!(output.status.code(), Some(0), "{output:?}");
-    let found = findings(&output);
-    has(&found, "config", "ok", "");
-    has(&found, "address", "ok", "127.0.0.1");
-    has(&found, "journal", "ok", "none yet");
-    has(&found, "node", "warning", "is not running");
-    assert!(!data_dir.exists());
+    // With everything in order it ends with 0.
+    drop((udp, tcp));
+    let server = TcpListener::bind("127.0.0.1:0").expect("a socket");
+    let panel = format!("tcp://{}", server.local_addr().expect("bound"));
+    probe(&panel, &place.path("new"), 0, &[]);
 
-    fs::create_dir(&data_dir).expect("a directory");
-    let journal = data_dir.join("journal.redb");
-    fs::write(&journal, "this is no journal").expect("a file");
-    let output = doctor(&path, free_port(), &["--json"]);
-    assert_eq!(output.status.code(), Some(1), "{output:?}");
-    has(&findings(&output), "journal", "error", "journal.redb is");
-    assert_eq!(fs::read(&journal).expect("the file"), b"this is no journal");
-    assert_eq!(fs::read_dir(&data_dir).expect("a directory").count(), 1);
-}
-
-#[test]
-fn a_wrong_configuration_is_a_list_of_errors() {
-    let output = doctor("/nowhere", 46100, &["--flight-limit", "1", "--dwell", "never", "--json"]);
-    assert_eq!(output.status.code(), Some(1), "{output:?}");
-    let found = findings(&output);
+    let found = findings(&doctor("/nowhere", &["--flight-limit", "1", "--dwell", "never"]), 1);
     has(&found, "config", "error", "motion.flight_limit = ");
     has(&found, "config", "error", "never");
     assert_eq!(found.len(), 2, "{found:#?}");
 }
 
-/// Each address of 127.0.0.0/8 is one node there, but for the broadcast address.
+/// C7: an address that this machine does not have, one that may change, and where beacons go.
 #[test]
-fn a_broadcast_that_reaches_no_other_node_is_an_error() {
-    let directory = TempDir::new().expect("a directory");
-    let data_dir = directory.path().to_str().expect("text").to_owned();
-    let output = doctor_of(&data_dir, "127.0.0.255", free_port(), &["--json"]);
-    assert_eq!(output.status.code(), Some(1), "{output:?}");
-    has(&findings(&output), "broadcast", "error", "no other node hears this one");
-    let output = doctor(&data_dir, free_port(), &["--json"]);
-    has(&findings(&output), "broadcast", "ok", "127.255.255.255");
+fn the_doctor_judges_the_addresses_of_a_node() {
+    let place = Place::new();
+    let broadcast = format!("127.0.0.255:{}", free_port());
+    let remote = ["--address", "192.0.2.7", "--broadcast", "192.0.2.255:46100"];
+    let ballot = ["--election", "ballot", "--ballot-interface", "nowhere0"];
+    let changing = "the master changes with addresses";
+    for (words, exit, check, result, what) in [
+        (&remote[..], 1, "address", "error", "no interface of this machine has 192.0.2.7"),
+        (&ballot, 1, "ballot.interface", "error", "there is no network interface nowhere0"),
+        (&["--address", "lo"], 0, "address", "warning", changing),
+        (&["--address", "lo", "--election", "bully"], 0, "address", "ok", "under bully no address"),
+        (&["--broadcast", &broadcast], 1, "broadcast", "error", "no other node hears this one"),
+        (&[], 0, "broadcast", "ok", "127.255.255.255"),
+    ] {
+        has(&findings(&doctor(&place.path("data"), words), exit), check, result, what);
+    }
 }
 
 #[test]
-fn a_running_node_says_how_it_is() {
+fn a_node_that_does_not_run_is_examined_without_a_change() {
+    let place = Place::new();
+    let (data_dir, journal) = (place.path("data"), place.path("data/journal.redb"));
+    let found = findings(&doctor(&data_dir, &[]), 0);
+    has(&found, "config", "ok", "");
+    has(&found, "journal", "ok", "none yet");
+    has(&found, "node", "warning", "is not running");
+    assert!(!Path::new(&data_dir).exists());
+
+    fs::create_dir(&data_dir).expect("a directory");
+    fs::write(&journal, "this is no journal").expect("a file");
+    has(&findings(&doctor(&data_dir, &[]), 1), "journal", "error", "journal.redb is");
+    assert_eq!(fs::read(&journal).expect("the file"), b"this is no journal");
+    assert_eq!(fs::read_dir(&data_dir).expect("a directory").count(), 1);
+}
+
+/// A node that runs, and its network: each of several configurations does not go with it.
+#[test]
+fn the_nodes_on_the_network_are_listened_to() {
     let mut building = Building::new(4, Line::Serial);
     building.elect_by(Protocol::LowestIp);
     building.install_unit("A", 1, Role::Indicator);
     building.start("A");
     building.wait("A runs", |building| building.status("A").is_some());
-    let data_dir = building.data_dir("A").to_str().expect("text").to_owned();
-    let (_, beacons) = building.endpoint(1);
-    let output = doctor(&data_dir, beacons.port(), &["--json"]);
-    let found = findings(&output);
+    let of_a = building.data_dir("A").to_str().expect("text").to_owned();
+    let (address, broadcast) = building.endpoint(2);
+    let (address, broadcast) = (address.to_string(), broadcast.to_string());
+    let of_beacons = ["--broadcast", &broadcast];
+    let found = findings(&doctor(&of_a, &of_beacons), 0);
     has(&found, "node", "ok", "A runs, master, and hears 0 peers");
     has(&found, "journal", "ok", "in use by this node");
-    let text = doctor(&data_dir, beacons.port(), &[]);
-    let text = String::from_utf8(text.stdout).expect("text");
-    assert!(text.lines().any(|line| line.starts_with("ok       node: A runs")), "{text}");
 
-    building.kill("A");
-    let output = doctor(&data_dir, beacons.port(), &["--json"]);
-    let found = findings(&output);
-    has(&found, "journal", "ok", "can be opened; ");
-    has(&found, "node", "warning", "is not running");
-}
-
-/// Each is given a configuration that does not go with the node that runs.
-#[test]
-fn the_nodes_on_the_network_are_listened_to() {
-    let mut building = Building::new(4, Line::Serial);
-    building.install_unit("A", 1, Role::Indicator);
-    building.start("A");
-    building.wait("A runs", |building| building.status("A").is_some());
-    let directory = TempDir::new().expect("a directory");
-    let path = |name: &str| directory.path().join(name).to_str().expect("text").to_owned();
-    let (data_dir, key) = (path("data"), path("key"));
-    assert!(liftmesh(&["keygen", "--out", &key]).output().expect("it runs").status.success());
-    let status = building.status("A").expect("A runs");
-    let (election, fleet) = (status.election.to_string(), status.fleet.to_string());
-    let (address, broadcast) = building.endpoint(2);
-    let check = |data_dir: &str, words: &[&str]| {
-        let mut command = liftmesh(&["doctor", "--json", "--role", "indicator"]);
-        command.args(["--address", &address.to_string(), "--broadcast", &broadcast.to_string()]);
-        command.args(["--http-enabled", "false", "--data-dir", data_dir]).args(words);
-        command.output().expect("it runs")
+    let place = Place::new();
+    let (data_dir, key) = (place.path("data"), place.path("key"));
+    done(&["keygen", "--out", &key]);
+    let check = |data_dir: &str, exit: i32, words: &[&str]| {
+        let network = ["doctor", "--json", "--role", "indicator", "--address", &address];
+        let rest = ["--http-enabled", "false", "--data-dir", data_dir];
+        findings(&run(&[&network[..], &of_beacons, &rest, words].concat()), exit)
     };
-    let plain = ["--unit", "B", "--floors", "4", "--election", &election, "--fleet", &fleet];
-    let output = check(&data_dir, &plain);
-    assert_eq!(output.status.code(), Some(0), "{output:?}");
-    has(&findings(&output), "fleet", "ok", "are heard: A");
-    for (at, value, finding, result, what) in [
-        (1, "A", "car", "error", "is also named A"),
-        (3, "9", "floors", "warning", "node A has 4 floors, but this one has 9"),
-        (5, "ballot", "election", "warning", "this one uses ballot"),
-        (7, "other", "fleet", "warning", "this one is in fleet other"),
+    let plain = ["--unit", "B", "--floors", "4", "--election", "lowest-ip", "--fleet", "liftmesh"];
+    has(&check(&data_dir, 0, &plain), "fleet", "ok", "are heard: A");
+    for (at, value, finding, exit, what) in [
+        (1, "A", "car", 1, "is also named A"),
+        (3, "9", "floors", 0, "node A has 4 floors, but this one has 9"),
+        (5, "ballot", "election", 0, "this one uses ballot"),
+        (7, "other", "fleet", 0, "this one is in fleet other"),
     ] {
         let mut words = plain;
         words[at] = value;
-        let output = check(&data_dir, &words);
-        assert_eq!(output.status.code(), Some(i32::from(result == "error")), "{output:?}");
-        has(&findings(&output), finding, result, what);
+        let result = if exit == 0 { "warning" } else { "error" };
+        has(&check(&data_dir, exit, &words), finding, result, what);
     }
-    let found = findings(&check(&data_dir, &[&plain[..], &["--fleet-keys", &key]].concat()));
+    let found = check(&data_dir, 0, &[&plain[..], &["--fleet-keys", &key]].concat());
     has(&found, "fleet_keys", "warning", "has no fleet key, but this one does");
-    let taken = building.data_dir("A");
-    let output = check(taken.to_str().expect("text"), &plain);
-    assert_eq!(output.status.code(), Some(1), "{output:?}");
-    has(&findings(&output), "data_dir", "error", "in use by node A");
+    has(&check(&of_a, 1, &plain), "data_dir", "error", "in use by node A");
+
+    building.kill("A");
+    let found = findings(&doctor(&of_a, &of_beacons), 0);
+    has(&found, "journal", "ok", "can be opened; ");
+    has(&found, "node", "warning", "is not running");
 }
 
 /// P5: every command says that the journal is lost, and how to go on.
@@ -196,18 +209,12 @@ fn a_lost_journal_is_lost_to_every_command() {
     let mut building = Building::with_cars(4, Line::Serial, &["A"]);
     assert!(building.stop("A").success());
     fs::remove_file(building.data_dir("A").join("journal.redb")).expect("removed");
-    let data_dir = building.data_dir("A").to_str().expect("text").to_owned();
-    let doctor = doctor(&data_dir, free_port(), &["--json"]);
-    assert_eq!(doctor.status.code(), Some(1), "{doctor:?}");
-    has(&findings(&doctor), "journal", "error", "is gone, and this node has run before");
-    let audit = liftmesh(&["audit", "--data-dir", &data_dir]).output().expect("it runs");
-    assert_eq!(audit.status.code(), Some(4), "{audit:?}");
-    let run = building.command("A").output().expect("it runs");
-    assert_eq!(run.status.code(), Some(4), "{run:?}");
-    for (output, said) in [(&doctor, &doctor.stdout), (&audit, &audit.stderr), (&run, &run.stderr)]
-    {
-        let said = String::from_utf8_lossy(said);
-        assert!(said.contains("liftmesh clear-hang"), "{output:?}");
+    let examined = doctor(building.data_dir("A").to_str().expect("text"), &[]);
+    has(&findings(&examined, 1), "journal", "error", "is gone, and this node has run before");
+    let (audit, run) = (building.refusal("A", &["audit"]), building.refused_start("A"));
+    assert_eq!((audit.0, run.0), (Some(4), Some(4)));
+    for said in [String::from_utf8_lossy(&examined.stdout).into_owned(), audit.1, run.1] {
+        assert!(said.contains("liftmesh clear-hang"), "{said}");
         assert!(!said.contains("nothing was cleared"), "{said}");
     }
 }
@@ -215,29 +222,23 @@ fn a_lost_journal_is_lost_to_every_command() {
 /// HTTP's certificate and the broker are looked at, and what is wrong with them is said.
 #[test]
 fn a_certificate_and_a_broker_are_examined() {
-    let directory = TempDir::new().expect("a directory");
-    let path = |name: &str| directory.path().join(name).to_str().expect("text").to_owned();
-    let data_dir = path("data");
-    fs::create_dir(&data_dir).expect("a directory");
+    let place = Place::new();
+    let (data_dir, certificate, key) = (place.path("data"), place.path("crt"), place.path("key"));
     let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]);
     let made = made.expect("a certificate");
-    fs::write(path("crt"), made.cert.pem()).expect("written");
-    fs::write(path("key"), made.signing_key.serialize_pem()).expect("written");
-    fs::set_permissions(path("key"), Permissions::from_mode(0o600)).expect("rights");
-    let (certificate, key) = (path("crt"), path("key"));
-    let words = ["--json", "--http-certificate", &certificate, "--http-key", &key];
-    let found = findings(&doctor(&data_dir, free_port(), &words));
+    fs::write(&certificate, made.cert.pem()).expect("written");
+    fs::write(&key, made.signing_key.serialize_pem()).expect("written");
+    set_permissions(&key, Permissions::from_mode(0o600)).expect("rights");
+    let words = ["--http-certificate", &certificate, "--http-key", &key];
+    let found = findings(&doctor(&data_dir, &words), 0);
     has(&found, "http.certificate", "ok", "matches its key and is valid until ");
 
     let other = rcgen::KeyPair::generate().expect("a key");
     fs::write(&key, other.serialize_pem()).expect("written");
     // A port that nobody listens on.
-    let closed = TcpListener::bind("127.0.0.1:0").and_then(|held| held.local_addr());
-    let broker = format!("mqtt://{}", closed.expect("a port"));
-    let words = [&words[..], &["--mqtt-broker", &broker]].concat();
-    let output = doctor(&data_dir, free_port(), &words);
-    assert_eq!(output.status.code(), Some(1), "{output:?}");
-    let found = findings(&output);
+    let broker = format!("mqtt://127.0.0.1:{}", free_port());
+    let found =
+        findings(&doctor(&data_dir, &[&words[..], &["--mqtt-broker", &broker]].concat()), 1);
     has(&found, "http.certificate", "error", "can't be used together");
     has(&found, "mqtt.broker", "warning", "refused");
 }
@@ -256,17 +257,71 @@ fn a_broker_that_wants_a_password_is_given_it() {
         format!("allow_anonymous false\npassword_file {}\n", passwords.display())
     });
     let Some(broker) = broker else { return };
-    let directory = TempDir::new().expect("a directory");
-    let data_dir = directory.path().to_str().expect("text").to_owned();
-    let url = broker.url();
-    let words = ["--json", "--mqtt-broker", &url];
-    let found = findings(&doctor(&data_dir, free_port(), &words));
-    has(&found, "mqtt.broker", "warning", "no connection to ");
-    let file = broker.path("word");
+    let (place, url) = (Place::new(), broker.url());
+    let (data_dir, file) = (place.path("data"), place.path("word"));
+    let words = ["--mqtt-broker", &url];
+    has(&findings(&doctor(&data_dir, &words), 0), "mqtt.broker", "warning", "no connection to ");
     fs::write(&file, "sesame\n").expect("written");
-    fs::set_permissions(&file, Permissions::from_mode(0o600)).expect("rights");
-    let file = file.to_str().expect("text").to_owned();
+    set_permissions(&file, Permissions::from_mode(0o600)).expect("rights");
     let more = ["--mqtt-username", "node", "--mqtt-password-file", &file];
-    let found = findings(&doctor(&data_dir, free_port(), &[&words[..], &more].concat()));
+    let found = findings(&doctor(&data_dir, &[&words[..], &more].concat()), 0);
     has(&found, "mqtt.broker", "ok", "accepts this node");
+}
+
+#[test]
+fn keygen_makes_a_key_that_only_its_owner_reads_and_never_overwrites_one() {
+    let place = Place::new();
+    let path = place.path("fleet.key");
+    assert_eq!(done(&["keygen", "--out", &path]), format!("fleet key written to {path}\n"));
+    let key = fs::read_to_string(&path).expect("a key");
+    assert_eq!(fs::metadata(&path).expect("a file").permissions().mode() & 0o777, 0o600);
+    let again = fails(2, &["keygen", "--out", &path]);
+    assert!(again.contains("never overwritten"), "{again}");
+    assert_eq!(fs::read_to_string(&path).expect("a key"), key);
+    let nowhere = fails(1, &["keygen", "--out", "/nowhere/fleet.key"]);
+    assert!(nowhere.contains("/nowhere/fleet.key can't be written"), "{nowhere}");
+    let printed = done(&["keygen"]);
+    assert!(printed.starts_with("liftmesh-key-1-") && printed.len() == key.len(), "{printed}");
+    assert_ne!(printed, key);
+}
+
+/// As SECURITY.md and the README have it: the key is given to the node's user, and root looks.
+#[test]
+fn the_doctor_tells_whether_the_fleet_key_can_be_used() {
+    const NODE: u32 = 54_321;
+    let place = Place::new();
+    let (data_dir, path) = (place.path("data"), place.path("fleet.key"));
+    done(&["keygen", "--out", &path]);
+    let chmod = |mode| set_permissions(&path, Permissions::from_mode(mode)).expect("rights");
+    let is = |keys: &str, result: &str, what: &str| {
+        let output = doctor(&data_dir, &["--fleet-keys", keys]);
+        let exit = output.status.code().expect("a code");
+        let found = findings(&output, exit);
+        let of_keys = found.iter().find(|one| one["check"] == "fleet_keys").expect("a finding");
+        let said = of_keys.to_string();
+        assert!(of_keys["result"] == result && said.contains(what), "{result} {what}: {said}");
+    };
+    is("none", "ok", "messages are sent without a key");
+    is(&path, "ok", "messages are sent with key ");
+    chmod(0o644);
+    is(&path, "error", "");
+    chmod(0o600);
+    is(&format!("{path}.gone"), "error", "fleet.key.gone: No such file");
+    let only_accepted = format!("{path},{path}.gone");
+    is(&only_accepted, "error", "until then nodes that send it are not heard");
+
+    if let Err(error) = chown(&path, Some(NODE), Some(NODE)) {
+        return skip(&format!("only root can give files to others: {error}"));
+    }
+    is(&path, "unchecked", "run this as that user");
+    fs::create_dir(&data_dir).expect("made");
+    is(&path, "error", "user 54321");
+    chown(&data_dir, Some(NODE), Some(NODE)).expect("given");
+    is(&path, "ok", "messages are sent with key ");
+    // Which groups the node has is not known.
+    chmod(0o640);
+    is(&path, "unchecked", "run this as that user");
+    chown(&path, Some(0), None).expect("given");
+    chmod(0o600);
+    is(&path, "error", "denied");
 }

@@ -60,99 +60,65 @@ pub(crate) fn sources(directory: &str, but: &str) -> Vec<(PathBuf, String)> {
     sources
 }
 
-/// The code below a directory, file by file, without comments and tests.
+/// The code below a directory, file by file, without comments and tests. A text that goes on in the
+/// next line is on one.
 fn code_of(directory: &str) -> Vec<String> {
     let code = |(_, source): &(PathBuf, String)| {
         let source = source.split("#[cfg(test)]").next().unwrap_or_default();
         let lines = source.lines().filter(|line| !line.trim_start().starts_with("//"));
-        lines.flat_map(|line| [line, "\n"]).collect()
+        let code: String = lines.flat_map(|line| [line, "\n"]).collect();
+        let mut parts = code.split("\\\n");
+        let first = parts.next().unwrap_or_default().to_owned();
+        parts.fold(first, |joined, part| joined + part.trim_start())
     };
     sources(directory, "tests").iter().map(code).collect()
 }
 
-/// Every line that a node logs at one of these levels: the level, and what the line begins with.
-fn logged(levels: &[(&'static str, &str)]) -> Vec<(&'static str, String)> {
+/// Every warning and error that a node logs: the level, and what the line begins with.
+fn alarms() -> Vec<(&'static str, String)> {
     let mut found = Vec::new();
     for code in code_of("src") {
-        for (level, name) in levels {
+        for (level, name) in [("error", "error!("), ("warning", "warn!(")] {
             for (start, _) in code.match_indices(name) {
                 // A message that is an error's own text is none of the log's.
                 let message = message(&code[start + name.len()..]);
-                found.extend(
-                    message.filter(|text| !text.starts_with('{')).map(|text| (*level, text)),
-                );
+                let message = message.filter(|text| !text.starts_with('{'));
+                found.extend(message.map(|text| (level, text)));
             }
         }
     }
     found
 }
 
-const ALARMS: [(&str, &str); 2] = [("error", "error!("), ("warning", "warn!(")];
-
-/// The message among a macro's arguments: the text that is no field's value.
+/// The message among a macro's arguments: the first text that is no field's value, nor inside one.
 fn message(arguments: &str) -> Option<String> {
-    let (mut depth, mut before) = (0, ' ');
-    let mut characters = arguments.chars();
+    let mut parts = arguments.split('"');
+    let mut depth = 0;
     loop {
-        match characters.next()? {
-            '"' => {
-                let text = literal(&mut characters);
-                if depth == 0 && before != '=' {
-                    return Some(text);
-                }
-                before = '"';
-            }
-            ')' | ']' | '}' if depth == 0 => return None,
-            character => {
-                depth += match character {
-                    '(' | '[' | '{' => 1,
-                    ')' | ']' | '}' => -1,
-                    _ => 0,
-                };
-                if !character.is_whitespace() {
-                    before = character;
-                }
-            }
+        let before = parts.next().filter(|before| !before.contains(");"))?;
+        depth = (depth + before.matches('(').count()).checked_sub(before.matches(')').count())?;
+        let text = parts.next()?;
+        if depth == 0 && !before.trim_end().ends_with('=') {
+            return Some(text.to_owned());
         }
     }
 }
 
-/// The rest of a text in quotes.
-fn literal(characters: &mut std::str::Chars<'_>) -> String {
-    let mut text = String::new();
-    while let Some(character) = characters.next() {
-        match character {
-            '"' => break,
-            '\\' => match characters.next() {
-                Some('\n') => {
-                    let rest = characters.as_str().trim_start();
-                    *characters = rest.chars();
-                }
-                escaped => text.extend(escaped),
-            },
-            character => text.push(character),
-        }
-    }
-    text
-}
-
-/// Each line that the table with this header quotes is logged, at the level that the table says.
-/// Returns the levels, and how the quoted lines begin.
-fn quoted_in(header: &str, logged: &[(&'static str, String)]) -> Vec<(String, String)> {
-    let rows = table(&read("docs/OPERATIONS.md"), header);
-    assert!(!rows.is_empty(), "no table {header}");
+/// Each line that the table quotes is logged, at the level that the table says; and each warning and
+/// error is in the table.
+#[test]
+fn the_table_of_alarms_has_every_warning_and_error() {
+    let alarms = alarms();
+    assert!(alarms.len() > 30, "{alarms:?}");
     let mut quoted = Vec::new();
-    for row in &rows {
+    for row in table(&read("docs/OPERATIONS.md"), "| the log says |") {
         for quote in row[0].split('`').skip(1).step_by(2) {
             let beginning = quote.trim_end_matches(['…', ' ']).to_owned();
-            let is_whole = logged.iter().any(|(_, text)| *text == beginning);
-            let meant: Vec<_> =
-                logged
-                    .iter()
-                    .filter(|(_, text)| {
-                        if is_whole { *text == beginning } else { text.starts_with(&beginning) }
-                    })
-                    .collect();
+            let is_whole = alarms.iter().any(|(_, text)| *text == beginning);
+            let is_meant = |text: &str| {
+                if is_whole { text == beginning } else { text.starts_with(&beginning) }
+            };
+            let meant: Vec<_> = alarms.iter().filter(|(_, text)| is_meant(text)).collect();
             assert!(!meant.is_empty(), "nothing logs `{quote}`");
             for (level, text) in meant {
                 assert_eq!(row[1], *level, "the level of `{text}`");
@@ -160,24 +126,10 @@ fn quoted_in(header: &str, logged: &[(&'static str, String)]) -> Vec<(String, St
             quoted.push((row[1].clone(), beginning));
         }
     }
-    quoted
-}
-
-#[test]
-fn the_table_of_alarms_has_every_warning_and_error() {
-    let alarms = logged(&ALARMS);
-    assert!(alarms.len() > 30, "{alarms:?}");
-    let quoted = quoted_in("| the log says |", &alarms);
     for (level, text) in &alarms {
         let known = quoted.iter().any(|(of, quote)| of == level && text.starts_with(quote));
         assert!(known, "the {level} `{text}` is not in the table of alarms");
     }
-}
-
-#[test]
-fn the_table_of_transitions_quotes_what_is_logged() {
-    let lines = logged(&[("info", "info!("), ("debug", "debug!(")]);
-    quoted_in("| the log also says |", &lines);
 }
 
 /// The texts in backquotes, but for those of listings.
@@ -221,13 +173,6 @@ fn every_quoted_line_is_in_the_source() {
     ];
     let mut code = code_of("src");
     code.extend(code_of("fleet/src"));
-    // A text that goes on in the next line of the source.
-    let continued = |code: &String| {
-        let mut parts = code.split("\\\n");
-        let first = parts.next().unwrap_or_default().to_owned();
-        parts.fold(first, |synced, part| synced + part.trim_start())
-    };
-    let code: Vec<String> = code.iter().map(continued).collect();
     let document = read("docs/OPERATIONS.md");
     let quoted = quotes(&document);
     let lines = quoted.iter().filter(|quote| {

@@ -5,7 +5,6 @@ use std::io::{PipeReader, Write, pipe};
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-use elevator_driver::DoorState;
 use liftmesh_harness::building::{Building, FLIGHT_LIMIT, Line, Stopped};
 use rustix::fs::OFlags;
 
@@ -13,35 +12,22 @@ use rustix::fs::OFlags;
 /// is busy with other tests.
 const STOPPED_WITHIN: Duration = Duration::from_secs(5);
 
-fn is_latched(building: &Building, name: &str) -> bool {
-    building.data_dir(name).join("hang.toml").exists()
-}
-
 fn is_driven(building: &Building, name: &str) -> bool {
     building.car(name).driven.is_some()
-}
-
-fn fly(building: &Building, name: &str, floor: u8) {
-    building.press(name, building.car_call(floor));
-    building.wait("the car moves", |building| building.car(name).speed.abs() > 1.0);
 }
 
 /// S2, H1: the loop stands still, and its panel line does not.
 #[test]
 fn a_loop_that_stands_still_has_its_motor_stopped() {
-    println!("serial: the motor stood after {:?}", loop_stands_still(Line::Serial));
-}
-
-/// S2, H1
-#[test]
-fn a_loop_that_stands_still_has_its_motor_stopped_over_tcp() {
-    println!("TCP: the motor stood after {:?}", loop_stands_still(Line::Tcp));
+    for line in [Line::Serial, Line::Tcp] {
+        println!("{line:?}: the motor stood after {:?}", loop_stands_still(line));
+    }
 }
 
 /// How long the motor ran on, where this machine lets threads be stopped.
 fn loop_stands_still(line: Line) -> Option<Duration> {
     let mut building = Building::with_cars(20, line, &["A"]);
-    fly(&building, "A", 19);
+    building.fly("A", 19);
     let stopped = Stopped::new(&building.threads("A")[0])?;
     // The motor is off once the car slows down; the brake needs its time.
     let mut fastest = 0.0_f64;
@@ -59,10 +45,8 @@ fn loop_stands_still(line: Line) -> Option<Duration> {
     );
     drop(stopped);
     building.wait("the passenger is there", |building| {
-        assert!(!is_latched(building, "A"), "latched");
-        let car = building.car("A");
-        let is_open = car.door == DoorState::Open || car.door_lamp;
-        is_open && car.floor == Some(building.floor(19))
+        assert!(!building.is_latched("A"), "latched");
+        building.is_open_at("A", 19)
     });
     assert!(building.stop("A").success());
     building.assert_safe();
@@ -83,15 +67,15 @@ fn a_thread_that_stands_still_hides_no_hang() {
         let Some(stopped) = Stopped::new(thread.expect("a thread of that name")) else {
             return;
         };
-        building.panel("A").send("fault motor stuck").expect("taken");
+        building.tell("A", "fault motor stuck");
         building.press("A", building.car_call(19));
         building.wait("the motor is driven", |building| is_driven(building, "A"));
-        building.wait("it is latched", |building| is_latched(building, "A"));
+        building.wait("it is latched", |building| building.is_latched("A"));
         assert!(!is_driven(&building, "A"), "{name}: the motor still runs");
         drop(stopped);
         assert_eq!(building.exit("A").code(), Some(3), "{name}");
         building.clear_hang("A");
-        building.panel("A").send("fault motor ok").expect("taken");
+        building.tell("A", "fault motor ok");
         building.start("A");
         building.wait_in_service(&["A"]);
     }
@@ -112,37 +96,34 @@ fn full_pipe() -> (PipeReader, OwnedFd) {
 #[test]
 fn a_log_that_nobody_reads_hides_no_hang() {
     let (_reader, log) = full_pipe();
-    println!("nobody reads: stopped after {:?}", hangs_and_latches(log));
+    println!("nobody reads: stopped after {:?}", hangs_and_latches(log, |_| {}));
 }
 
-/// F9, H2: the reader of the log has gone.
-#[test]
-fn a_log_whose_reader_is_gone_hides_no_hang() {
-    let (reader, log) = pipe().expect("a pipe");
-    drop(reader);
-    println!("reader gone: stopped after {:?}", hangs_and_latches(log.into()));
-}
-
-/// F9, H2
+/// F9, H2: the status says how much of the log is lost.
 #[test]
 fn a_log_on_a_full_disk_hides_no_hang() {
-    let full = File::options().write(true).open("/dev/full");
-    let stopped = hangs_and_latches(full.expect("/dev/full").into());
+    let full = File::options().write(true).open("/dev/full").expect("/dev/full");
+    let stopped = hangs_and_latches(full.into(), |building| {
+        assert!(building.status("A").expect("a running node").log_lines_lost > 0);
+        let page = building.done("A", &["status"]);
+        assert!(page.contains(" lines lost"), "{page}");
+    });
     println!("disk full: stopped after {stopped:?}");
 }
 
 /// How long the motor ran on after the node had found the hang.
-fn hangs_and_latches(log: OwnedFd) -> Duration {
+fn hangs_and_latches(log: OwnedFd, before: impl Fn(&Building)) -> Duration {
     let mut building = Building::new(20, Line::Serial);
     building.install("A", 1);
     building.start_logging_to("A", log);
     building.wait_in_service(&["A"]);
-    building.panel("A").send("fault motor stuck").expect("taken");
+    before(&building);
+    building.tell("A", "fault motor stuck");
     building.press("A", building.car_call(19));
     building.wait("the motor is driven", |building| is_driven(building, "A"));
     let driven = building.wait("the motor stands", |building| !is_driven(building, "A"));
     assert_eq!(building.car("A").watchdog_stops, 0, "the node stopped it");
-    building.wait("it is latched", |building| is_latched(building, "A"));
+    building.wait("it is latched", |building| building.is_latched("A"));
     let late = driven.saturating_sub(driven_at_the_hang(&building, "A"));
     assert!(late < STOPPED_WITHIN, "{late:?} too late");
     assert_eq!(building.exit("A").code(), Some(3));
@@ -156,20 +137,4 @@ fn driven_at_the_hang(building: &Building, name: &str) -> Duration {
     let latch: toml::Table = latch.expect("a latch").parse().expect("TOML");
     let seconds = latch["evidence"]["actual_s"].as_float();
     Duration::from_secs_f64(seconds.expect("a time"))
-}
-
-/// A node whose log can't be written serves, and says how much of it is lost.
-#[test]
-fn the_status_tells_how_much_of_the_log_is_lost() {
-    let mut building = Building::new(8, Line::Serial);
-    building.install("A", 1);
-    let full = File::options().write(true).open("/dev/full");
-    building.start_logging_to("A", full.expect("/dev/full"));
-    building.wait_in_service(&["A"]);
-    let status = building.status("A").expect("a running node");
-    assert!(status.log_lines_lost > 0, "{status:?}");
-    let page = building.operator("A", &["status"]).output().expect("it runs");
-    let page = String::from_utf8_lossy(&page.stdout).into_owned();
-    assert!(page.contains(" lines lost"), "{page}");
-    assert!(building.stop("A").success());
 }

@@ -15,23 +15,22 @@ use liftmesh_harness::NodeCommand;
 use liftmesh_harness::building::{Building, Line, PATIENCE, skip};
 use serde_json::Value;
 
-/// An empty building whose nodes elect the lowest address.
-fn building() -> Building {
+const THREE: [&str; 3] = ["A", "B", "C"];
+
+/// A building with these nodes, whose first has the lowest address.
+fn building(election: Protocol, names: &[&'static str]) -> Building {
     let mut building = Building::new(4, Line::Serial);
-    building.elect_by(Protocol::LowestIp);
+    building.elect_by(election);
+    for (name, number) in names.iter().zip(1..) {
+        building.install_unit(name, number, Role::Indicator);
+        building.start(name);
+    }
+    for name in names {
+        wait(&building, name, "everyone is synced", |status| {
+            status.peers.len() + 1 == names.len() && status.peers.iter().all(|peer| peer.synced)
+        });
+    }
     building
-}
-
-/// Installs a unit whose address ends with this number, and starts it.
-fn add(building: &mut Building, name: &'static str, number: u8) {
-    building.install_unit(name, number, Role::Indicator);
-    building.start(name);
-}
-
-/// What `liftmesh status` prints.
-fn page(building: &Building, name: &str) -> String {
-    let output = building.operator(name, &["status"]).output().expect("it runs");
-    String::from_utf8(output.stdout).expect("text")
 }
 
 /// Waits until a node says this of itself.
@@ -41,65 +40,31 @@ fn wait(
     what: &str,
     mut is_so: impl FnMut(&Status) -> bool,
 ) -> Status {
-    let mut found = None;
-    building.wait(what, |building| {
-        found = building.status(name).filter(&mut is_so);
-        found.is_some()
-    });
-    found.expect("a status")
+    building.wait_for(what, |building| building.status(name).filter(&mut is_so))
 }
 
-/// What `liftmesh status --fleet --json` prints.
+/// What a node shows of the whole fleet.
 fn fleet(building: &Building, name: &str) -> FleetStatus {
-    let output = building.operator(name, &["status", "--fleet", "--json"]).output();
-    serde_json::from_slice(&output.expect("it runs").stdout).expect("a fleet")
+    let shown = building.done(name, &["status", "--fleet", "--json"]);
+    serde_json::from_str(&shown).expect("a fleet")
 }
 
-fn peers(status: &Status) -> Vec<&str> {
-    status.peers.iter().map(|peer| peer.node.as_str()).collect()
+/// The page of a node has a row of this kind under this heading.
+#[track_caller]
+fn shows(building: &Building, name: &str, heading: &str, row: &str) {
+    let shown = building.done(name, &["status"]);
+    let rows = shown.split_once(&format!("\n{heading}\n")).map(|(_, rest)| rest);
+    let found =
+        rows.is_some_and(|rows| rows.lines().any(|it| it.starts_with(&format!("  {row} "))));
+    assert!(found, "{heading}, {row}: {shown}");
 }
 
-fn lost(status: &Status) -> Vec<&str> {
-    status.lost.iter().map(|peer| peer.node.as_str()).collect()
-}
-
-fn has_conflict(status: &Status, kind: ConflictKind) -> bool {
-    status.conflicts.iter().any(|conflict| conflict.kind == kind)
-}
-
+/// From any node: the same nodes, the same master, the order that one of them took, and who is lost.
 #[test]
 fn a_lost_peer_is_shown_until_it_comes_back() {
-    let mut building = building();
-    add(&mut building, "A", 1);
-    add(&mut building, "B", 2);
-    wait(&building, "A", "B is a peer", |status| peers(status) == ["B"]);
-    building.kill("B");
-    let status = wait(&building, "A", "B is lost", |status| lost(status) == ["B"]);
-    assert_eq!(status.lost[0].cause, LossCause::Silent);
-    assert_eq!(status.lost[0].address, building.endpoint(2).0);
-    let shown = page(&building, "A");
-    assert!(shown.contains("\nLost peers\n"), "{shown}");
-    assert!(shown.contains("No other node is heard"), "{shown}");
-    building.start("B");
-    wait(&building, "A", "B is back", |status| peers(status) == ["B"] && lost(status).is_empty());
-    assert!(!page(&building, "A").contains("Lost peers"));
-}
-
-/// From any node: the same nodes, the same master, and the order that one of them took.
-#[test]
-fn the_whole_fleet_is_shown_from_every_node() {
-    let mut building = building();
-    add(&mut building, "A", 1);
-    add(&mut building, "B", 2);
-    add(&mut building, "C", 3);
-    for name in ["A", "B", "C"] {
-        wait(&building, name, "everyone is synced", |status| {
-            status.peers.len() == 2 && status.peers.iter().all(|peer| peer.synced)
-        });
-    }
-    let order = building.operator("C", &["order", "hall", "2", "up"]).output().expect("it runs");
-    assert!(order.status.success(), "{order:?}");
-    for name in ["A", "B", "C"] {
+    let mut building = building(Protocol::LowestIp, &THREE);
+    building.done("C", &["order", "hall", "2", "up"]);
+    for name in THREE {
         building.wait("the order is everywhere", |building| {
             let seen = fleet(building, name);
             seen.orders.len() == 1 && seen.orders[0].holders == 3
@@ -108,30 +73,29 @@ fn the_whole_fleet_is_shown_from_every_node() {
         assert_eq!(seen.seen_by, *name);
         assert_eq!(seen.master.expect("a master"), "A");
         let nodes: Vec<_> = seen.nodes.iter().map(|node| node.node.as_str()).collect();
-        assert_eq!(nodes, ["A", "B", "C"]);
-        assert_eq!(seen.nodes[0].node_state, NodeState::Master);
+        assert_eq!(nodes, THREE);
         assert!(seen.nodes.iter().all(|node| node.role == Role::Indicator && node.synced));
     }
     building.kill("A");
-    building.wait("B reports the loss", |building| {
-        let seen = fleet(building, "B");
-        seen.nodes.len() == 2 && seen.lost.len() == 1 && seen.lost[0].node == "A"
-    });
-    let output = building.operator("B", &["status", "--fleet"]).output().expect("it runs");
-    let shown = String::from_utf8(output.stdout).expect("text");
+    let status = wait(&building, "B", "A is lost", |status| status.lost.len() == 1);
+    assert_eq!((status.lost[0].node.as_str(), status.lost[0].cause), ("A", LossCause::Silent));
+    assert_eq!(status.lost[0].address, building.endpoint(1).0);
+    shows(&building, "B", "Lost peers", "A");
+    let shown = building.done("B", &["status", "--fleet"]);
     assert!(shown.starts_with("Fleet "), "{shown}");
     for part in ["\nNodes\n", "\nNo car is heard\n", "\nOpen orders\n", "\nLost peers\n"] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
-    assert!(shown.contains("  hall 2 up "), "{shown}");
+    building.start("A");
+    wait(&building, "B", "A is back", |it| it.peers.len() == 2 && it.lost.is_empty());
+    assert!(!building.done("B", &["status"]).contains("Lost peers"));
 }
 
-/// Whatever keeps a node that is heard from being a peer is said.
+/// Whatever keeps a node that is heard from being a peer is said, also of another version.
 #[test]
 fn a_node_that_does_not_fit_is_shown_with_the_reason() {
     type Setting = fn(&mut NodeCommand);
-    let mut building = building();
-    add(&mut building, "A", 1);
+    let mut building = building(Protocol::LowestIp, &["A"]);
     let others: [(_, _, _, Setting); 4] = [
         (ConflictKind::Floors, "floors", "B", |node| {
             node.floors = FloorCount::new(9).expect("a number of floors");
@@ -140,24 +104,15 @@ fn a_node_that_does_not_fit_is_shown_with_the_reason() {
         (ConflictKind::Fleet, "fleet", "D", |node| node.fleet = "other".to_owned()),
         (ConflictKind::Name, "name", "E", |node| node.name = "A".to_owned()),
     ];
+    let has = |status: &Status, kind| status.conflicts.iter().any(|it| it.kind == kind);
     for (number, (kind, shown_as, name, setting)) in (2..).zip(others) {
         building.install_unit(name, number, Role::Indicator);
         building.start_as(name, setting);
-        let status = wait(&building, "A", shown_as, |status| has_conflict(status, kind));
+        let status = wait(&building, "A", shown_as, |status| has(status, kind));
         assert!(status.peers.is_empty(), "{status:?}");
-        let shown = page(&building, "A");
-        assert!(shown.contains("\nConflicts\n"), "{shown}");
-        let row = shown.lines().find(|line| line.starts_with(&format!("  {shown_as} ")));
-        assert!(row.is_some(), "{shown}");
+        shows(&building, "A", "Conflicts", shown_as);
         building.kill(name);
     }
-}
-
-#[test]
-fn a_node_of_another_wire_version_is_shown() {
-    let mut building = building();
-    add(&mut building, "A", 1);
-    wait(&building, "A", "A runs", |_| true);
     let ((own, _), (node, beacons)) = (building.endpoint(9), building.endpoint(1));
     let socket = UdpSocket::bind((own, 0)).expect("a socket");
     let covered = b"LM\x63\x00whatever it is";
@@ -165,25 +120,21 @@ fn a_node_of_another_wire_version_is_shown() {
     let datagram = [covered.as_slice(), &check].concat();
     let status = wait(&building, "A", "the version is shown", |status| {
         let sent = socket.send_to(&datagram, (node, beacons.port()));
-        sent.is_ok() && has_conflict(status, ConflictKind::Version)
+        sent.is_ok() && has(status, ConflictKind::Version)
     });
-    let what = &status.conflicts[0].what;
-    assert!(what.contains("version 99 of the wire protocol"), "{what}");
-    assert!(what.contains(&own.to_string()), "{what}");
+    let mut said = status.conflicts.iter().map(|conflict| conflict.what.as_str());
+    assert!(said.any(|what| what.contains("version 99 of the wire protocol")), "{status:?}");
 }
 
 /// B9: `lost` is the word of the protocol for a follower; people are told whom it follows.
 #[test]
 fn a_follower_under_bully_reads_as_one_that_follows() {
-    let mut building = building();
-    building.elect_by(Protocol::Bully);
-    add(&mut building, "A", 1);
-    add(&mut building, "B", 2);
+    let building = building(Protocol::Bully, &["A", "B"]);
     wait(&building, "A", "A follows B", |status| {
         matches!(&status.node_state, NodeState::Slave { master } if *master == "B")
             && status.election_state.iter().any(|detail| detail.value == "lost")
     });
-    let shown = page(&building, "A");
+    let shown = building.done("A", &["status"]);
     let line = shown.lines().find(|line| line.starts_with("  bully: "));
     let line = line.expect("the protocol's line");
     assert!(line.contains("follows B") && !line.contains("lost"), "{line}");
@@ -198,7 +149,7 @@ fn a_group_may_read_status_and_events_and_nothing_else() {
     if !rustix::process::geteuid().is_root() {
         return skip("only root can run a program as another user");
     }
-    let mut building = building();
+    let mut building = building(Protocol::LowestIp, &[]);
     let open = std::fs::Permissions::from_mode(0o755);
     std::fs::set_permissions(building.path(""), open).expect("a directory for all");
     let program = building.path("liftmesh");
@@ -213,43 +164,34 @@ fn a_group_may_read_status_and_events_and_nothing_else() {
     wait(&building, "A", "A runs", |_| true);
     let as_user = |(uid, gid): (u32, u32), words: &[&str]| {
         let mut command = Command::new(&program);
-        command.args(words).uid(uid).gid(gid);
-        command.current_dir("/").env_clear();
-        command.output().expect("it runs")
+        command.args(words).uid(uid).gid(gid).current_dir("/").env_clear();
+        command.stdout(Stdio::piped());
+        command
     };
-    let data_dir = building.data_dir("A");
-    let data_dir = data_dir.to_str().expect("text");
-
-    let status = as_user(READER, &["status", "--json", "--socket", socket]);
-    assert_eq!(status.status.code(), Some(0), "{status:?}");
-    let view: Value = serde_json::from_slice(&status.stdout).expect("JSON");
+    let status = ["status", "--json", "--socket", socket];
+    let read = as_user(READER, &status).output().expect("it runs");
+    assert_eq!(read.status.code(), Some(0), "{read:?}");
+    let view: Value = serde_json::from_slice(&read.stdout).expect("JSON");
     assert_eq!(view["node"], "A");
-    let mut events = Command::new(&program)
-        .args(["events", "--json", "--kind", "peer_discovered", "--limit", "1"])
-        .args(["--socket", socket])
-        .uid(READER.0)
-        .gid(READER.1)
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("it runs");
+    let follow = ["events", "--kind", "peer_discovered", "--limit", "1", "--socket", socket];
+    let mut events = as_user(READER, &follow).spawn().expect("it runs");
     // Until the watch has begun nothing is seen: each new peer is another chance.
     let start = Instant::now();
     for number in 2.. {
-        if events.try_wait().expect("a state").is_some() {
+        if let Some(ended) = events.try_wait().expect("a state") {
+            assert!(ended.success(), "{ended}");
             break;
         }
         assert!(start.elapsed() < PATIENCE, "no event came");
-        add(&mut building, format!("B{number}").leak(), number);
-        wait(&building, "A", "the next peer", |status| {
-            status.peers.len() + 1 == usize::from(number)
-        });
+        let name = format!("B{number}").leak();
+        building.install_unit(name, number, Role::Indicator);
+        building.start(name);
+        wait(&building, "A", "the next peer", |it| it.peers.len() + 1 == usize::from(number));
     }
-    let output = events.wait_with_output().expect("its output");
-    let event: Value = serde_json::from_slice(&output.stdout).expect("one event");
-    assert_eq!(event["event"], "peer_discovered");
-
-    let order = ["order", "hall", "1", "up", "--data-dir", data_dir];
-    assert_eq!(as_user(READER, &order).status.code(), Some(1), "no way in");
-    let status = as_user(STRANGER, &["status", "--socket", socket]);
-    assert_eq!(status.status.code(), Some(1), "{status:?}");
+    let data_dir = building.data_dir("A");
+    let order = ["order", "hall", "1", "up", "--data-dir", data_dir.to_str().expect("text")];
+    for mut refused in [as_user(READER, &order), as_user(STRANGER, &status)] {
+        let ended = refused.status().expect("it runs");
+        assert_eq!(ended.code(), Some(1), "{refused:?}");
+    }
 }

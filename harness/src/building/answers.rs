@@ -4,30 +4,19 @@ use std::fs;
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use elevator_fleet::node::Status;
-
-use super::PATIENCE;
-use crate::Process;
 
 /// How long a node may take to answer.
 const ANSWER_LIMIT: Duration = Duration::from_secs(5);
 
-/// The URL of the panel of a simulator that has just been started, once it is ready.
-pub(super) fn announced(simulator: &Process) -> String {
-    let start = Instant::now();
-    loop {
-        let said = fs::read_to_string(simulator.log()).expect("a log");
-        let ready = said.lines().any(|line| line.starts_with("control ")) && said.ends_with('\n');
-        if ready {
-            let panel = said.lines().find_map(|line| line.strip_prefix("panel "));
-            return panel.expect("a panel").to_owned();
-        }
-        let name = simulator.name();
-        assert!(start.elapsed() < PATIENCE, "{name} is not ready:\n{said}");
-        std::thread::sleep(Duration::from_millis(1));
-    }
+/// The URL of the panel of a simulator that writes to this log, once it is ready.
+pub(super) fn announced(log: &Path) -> Option<String> {
+    let said = fs::read_to_string(log).expect("a log");
+    let is_ready = said.lines().any(|line| line.starts_with("control ")) && said.ends_with('\n');
+    let panel = said.lines().find_map(|line| line.strip_prefix("panel "));
+    is_ready.then(|| panel.expect("a panel").to_owned())
 }
 
 /// The status of the node with this data directory, over its Unix socket.

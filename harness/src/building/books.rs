@@ -2,12 +2,11 @@
 //! the time, whatever happens to the nodes.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use elevator_driver::Button;
 use elevator_fleet::model::{Call, NodeId};
 use elevator_simulator::{CarState, ControlClient};
 
@@ -31,7 +30,6 @@ pub(super) struct Books {
 /// What the books say in the end.
 #[derive(Debug)]
 pub struct Report {
-    /// The count.
     pub tally: Tally,
     /// Every order that was lost, in words.
     pub lost: Vec<String>,
@@ -43,10 +41,29 @@ const LATE: Duration = Duration::from_millis(500);
 /// What has happened before the books are closed is known to the keeper within this.
 const LATEST_CHANGE: Duration = Duration::from_secs(5);
 
-enum Change {
+/// Passes on what is to be seen of a car until its simulator ends, or nobody looks any more.
+pub(super) fn watch<T: Send + 'static>(
+    control: &Path,
+    changes: SyncSender<T>,
+    change: impl Fn(CarState) -> T + Send + 'static,
+) {
+    let panel = ControlClient::connect(control).expect("the simulator's control socket");
+    let states = panel.watch().expect("a watch");
+    std::thread::spawn(move || {
+        for state in states {
+            if changes.send(change(state)).is_err() {
+                return;
+            }
+        }
+    });
+}
+
+pub(super) enum Change {
     Seen(NodeId, Box<CarState>),
     Pressed(Call),
+    /// A node has been started, or goes on.
     Runs(NodeId),
+    /// A node is about to be killed or suspended: its panel means nothing from here on.
     Stopped(NodeId),
 }
 
@@ -55,36 +72,13 @@ impl Books {
     pub(super) fn open(cars: &[(NodeId, PathBuf)]) -> Self {
         let (changes, heard) = sync_channel(CHANGES);
         for (car, control) in cars {
-            let panel = ControlClient::connect(control).expect("the simulator's control socket");
-            let states = panel.watch().expect("a watch");
-            let (car, changes) = (car.clone(), changes.clone());
-            // Ends with the simulator, or with the books.
-            std::thread::spawn(move || {
-                for state in states {
-                    if changes.send(Some(Change::Seen(car.clone(), Box::new(state)))).is_err() {
-                        return;
-                    }
-                }
-            });
+            let car = car.clone();
+            let seen = move |state| Some(Change::Seen(car.clone(), Box::new(state)));
+            watch(control, changes.clone(), seen);
         }
         let cars: Vec<NodeId> = cars.iter().map(|(car, _)| car.clone()).collect();
         let keeper = std::thread::spawn(move || Keeper::new(&cars).keep(&heard));
         Self { changes, keeper }
-    }
-
-    /// A button is pressed.
-    pub(super) fn press(&self, at: &NodeId, button: Button) {
-        self.record(Change::Pressed(Call::of_button(button, at)));
-    }
-
-    /// A node has been started, or goes on.
-    pub(super) fn runs(&self, node: &NodeId) {
-        self.record(Change::Runs(node.clone()));
-    }
-
-    /// A node is about to be killed or suspended: its panel means nothing from here on.
-    pub(super) fn stopped(&self, node: &NodeId) {
-        self.record(Change::Stopped(node.clone()));
     }
 
     /// Closes the books: whatever is still lit is lost.
@@ -93,7 +87,7 @@ impl Books {
         self.keeper.join().expect("the keeper of the books")
     }
 
-    fn record(&self, change: Change) {
+    pub(super) fn record(&self, change: Change) {
         self.changes.send(Some(change)).expect("the keeper of the books");
     }
 }

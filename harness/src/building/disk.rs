@@ -1,11 +1,14 @@
 //! Disks that take nothing: mounts in a mount namespace of the node alone, which go with it.
 
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::path::Path;
 use std::process::Command;
 
+use elevator_fleet::node::Status;
 use rustix::process::geteuid;
 
-use super::skip;
+use super::answers::status;
+use super::{Building, skip};
 
 /// What is wrong with the disk of a data directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,9 +18,6 @@ pub enum Disk {
     /// It is empty, and has no room for a single file.
     Full,
 }
-
-/// A directory in which the sockets of nodes with such disks are.
-pub struct RuntimeDir(PathBuf);
 
 /// Whether this machine can have such disks; a test that finds it can't is skipped, having said so.
 pub fn can_fail() -> bool {
@@ -31,32 +31,45 @@ pub fn can_fail() -> bool {
     lack.inspect(|lack| skip(lack)).is_none()
 }
 
-impl RuntimeDir {
-    pub fn new(path: PathBuf) -> Self {
-        Self(path)
+impl Building {
+    /// Starts a node with its data directory on such a disk.
+    pub fn start_on(&mut self, disk: Disk, name: &str) {
+        let command = self.command_on(disk, name);
+        self.start_with(name, |start| *start = command);
     }
 
-    /// Lets a node have its data directory, which is there, on such a disk.
-    pub fn on(&self, disk: Disk, data_dir: &Path, command: &mut Command) {
-        wrap(disk, "", data_dir, command);
-        command.env("XDG_RUNTIME_DIR", &self.0);
+    /// The command that does so. The node's Unix socket is in a runtime directory of the building.
+    pub fn command_on(&self, disk: Disk, name: &str) -> Command {
+        let runtime_dir = self.path("run");
+        fs::create_dir_all(&runtime_dir).expect("a directory");
+        let mut command = self.wrapped(disk, name, "");
+        command.env("XDG_RUNTIME_DIR", runtime_dir);
+        command
     }
 
-    /// The directory that stands in for a data directory.
-    pub fn stand_in(&self, data_dir: &Path) -> PathBuf {
-        let data_dir = data_dir.canonicalize().expect("a data directory");
+    /// Starts a node on such a disk that has no place for its socket: nothing can be written in
+    /// `/run` either.
+    pub fn start_without_runtime_dir(&mut self, disk: Disk, name: &str) {
+        let mut command = self.wrapped(disk, name, "mount -t tmpfs -o ro tmpfs /run && ");
+        command.env_remove("XDG_RUNTIME_DIR");
+        self.start_with(name, |start| *start = command);
+    }
+
+    /// What a node on such a disk says of itself, or `None` while it does not run.
+    pub fn status_on_failed_disk(&self, name: &str) -> Option<Status> {
+        let data_dir = self.data_dir(name).canonicalize().expect("a data directory");
         let below = data_dir.strip_prefix("/").expect("an absolute path");
-        self.0.join("liftmesh").join(below)
+        status(&self.path("run/liftmesh").join(below)).ok()
+    }
+
+    fn wrapped(&self, disk: Disk, name: &str, more: &str) -> Command {
+        let data_dir = self.data_dir(name);
+        fs::create_dir_all(&data_dir).expect("a data directory");
+        wrap(disk, more, &data_dir, &self.command(name))
     }
 }
 
-/// The same, and nothing can be written in `/run` either.
-pub fn on_without_runtime_dir(disk: Disk, data_dir: &Path, command: &mut Command) {
-    wrap(disk, "mount -t tmpfs -o ro tmpfs /run && ", data_dir, command);
-    command.env_remove("XDG_RUNTIME_DIR");
-}
-
-fn wrap(disk: Disk, more: &str, data_dir: &Path, command: &mut Command) {
+fn wrap(disk: Disk, more: &str, data_dir: &Path, command: &Command) -> Command {
     let mount = match disk {
         Disk::ReadOnly => r#"mount --bind "$0" "$0" && mount -o remount,ro,bind "$0""#,
         // The one file is its root.
@@ -68,5 +81,5 @@ fn wrap(disk: Disk, more: &str, data_dir: &Path, command: &mut Command) {
     wrapped.arg(format!(r#"{more}{mount} && exec "$@""#));
     wrapped.arg(data_dir).arg(command.get_program());
     wrapped.args(command.get_args()).env("LIFTMESH_CONFIG", "");
-    *command = wrapped;
+    wrapped
 }

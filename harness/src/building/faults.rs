@@ -2,9 +2,11 @@
 
 use std::process::ExitStatus;
 
+use elevator_fleet::model::NodeId;
 use rustix::process::Signal;
 
-use super::{Building, node_id};
+use super::Building;
+use super::books::Change;
 use crate::kill_all;
 
 impl Building {
@@ -16,7 +18,7 @@ impl Building {
     /// Ends all these nodes at once with SIGKILL, as a power cut does.
     pub fn kill_all(&mut self, names: &[&str]) {
         for name in names {
-            self.note_standstill(name);
+            self.record(name, Change::Stopped);
         }
         let take = |name: &&str| {
             let cabin = self.cabin_mut(name);
@@ -28,7 +30,7 @@ impl Building {
 
     /// Suspends a node with SIGSTOP.
     pub fn suspend(&mut self, name: &str) {
-        self.note_standstill(name);
+        self.record(name, Change::Stopped);
         self.signal(name, Signal::STOP);
         self.cabin_mut(name).suspended = true;
     }
@@ -37,28 +39,25 @@ impl Building {
     pub fn resume(&mut self, name: &str) {
         self.signal(name, Signal::CONT);
         self.cabin_mut(name).suspended = false;
-        if let Some(books) = &self.books {
-            books.runs(&node_id(name));
-        }
+        self.record(name, Change::Runs);
     }
 
     /// Unplugs the line between a node and its panel.
     pub fn unplug_line(&self, name: &str) {
-        self.note_standstill(name);
-        self.panel(name).send("fault line unplugged").expect("the line");
+        self.record(name, Change::Stopped);
+        self.tell(name, "fault line unplugged");
     }
 
     /// Plugs the line in again.
     pub fn plug_line(&self, name: &str) {
-        self.panel(name).send("fault line ok").expect("the line");
-        if let Some(books) = &self.books {
-            books.runs(&node_id(name));
-        }
+        self.tell(name, "fault line ok");
+        self.record(name, Change::Runs);
     }
 
-    fn note_standstill(&self, name: &str) {
+    /// Enters something that happens to a node in the books, if they are open.
+    pub(super) fn record(&self, name: &str, change: impl FnOnce(NodeId) -> Change) {
         if let Some(books) = &self.books {
-            books.stopped(&node_id(name));
+            books.record(change(NodeId::new(name).expect("a name")));
         }
     }
 

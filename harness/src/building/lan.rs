@@ -2,9 +2,8 @@
 //! switch between them, a bridge whose ports can lose, refuse or cut what passes. Nothing outside
 //! these namespaces is touched, and they go with the [`Lan`].
 
-use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddrV4};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 
 use rustix::process::geteuid;
 
@@ -90,18 +89,13 @@ impl Lan {
         self.raise(number);
     }
 
-    /// Gives a host its address.
     pub fn address_host(&self, number: u8) {
-        self.give_address(number, number);
+        self.readdress_host(number, number);
     }
 
     /// Takes a host's address, and gives it the one of this number.
-    pub fn readdress_host(&self, number: u8, next: u8) {
-        ip(&["-n", &self.host(number), "addr", "flush", "dev", INTERFACE]);
-        self.give_address(number, next);
-    }
-
-    fn give_address(&self, host: u8, number: u8) {
+    pub fn readdress_host(&self, host: u8, number: u8) {
+        ip(&["-n", &self.host(host), "addr", "flush", "dev", INTERFACE]);
         let address = format!("{}/24", self.address(number));
         let broadcast = self.broadcast().ip().to_string();
         let device = ["dev", INTERFACE];
@@ -129,21 +123,13 @@ impl Lan {
         self.switch_ip(&["link", "set", &port(number), "up"]);
     }
 
-    /// Lets nothing pass between some hosts and others.
-    pub fn divide(&self, some: &[u8], others: &[u8]) {
-        let (some, others) = (ports(some), ports(others));
-        self.rule(&format!("iifname {some} oifname {others} drop"));
-        self.rule(&format!("iifname {others} oifname {some} drop"));
-    }
-
     /// Lets no datagram and no connection pass from one host to another; the way back is open, and
     /// addresses are resolved.
     pub fn one_way(&self, from: u8, to: u8) {
-        let (from, to) = (ports(&[from]), ports(&[to]));
+        let (from, to) = (port(from), port(to));
         self.rule(&format!("iifname {from} oifname {to} ether type ip drop"));
     }
 
-    /// Lets no connection pass.
     pub fn refuse_links(&self) {
         self.rule("ip protocol tcp drop");
     }
@@ -156,9 +142,7 @@ impl Lan {
 
     /// How many packets have been lost since [`Lan::lose`], and of how many.
     pub fn lost(&self) -> (u64, u64) {
-        let mut command = self.switch_command("nft");
-        let output = command.args(["list", "ruleset"]).output().expect("nft");
-        let text = String::from_utf8(output.stdout).expect("text");
+        let text = self.nft("list ruleset");
         let counts = text.split("counter packets ").skip(1);
         let counts = counts.filter_map(|rest| rest.split(' ').next()?.parse().ok());
         let counts: Vec<u64> = counts.collect();
@@ -166,12 +150,10 @@ impl Lan {
         (lost, all)
     }
 
-    /// Lets everything pass again.
     pub fn mend(&self) {
-        self.nft("flush ruleset\n");
+        self.nft("flush ruleset");
     }
 
-    /// A host's address.
     pub fn address(&self, number: u8) -> Ipv4Addr {
         Ipv4Addr::new(10, 77, self.block, number)
     }
@@ -186,26 +168,16 @@ impl Lan {
         inside(&self.host(number), program)
     }
 
-    fn switch_command(&self, program: &str) -> Command {
-        inside(&self.switch(), program)
-    }
-
     fn rule(&self, rule: &str) {
-        self.nft(&format!(
-            "add table bridge faults\n\
-             add chain bridge faults forward {{ type filter hook forward priority 0; }}\n\
-             add rule bridge faults forward {rule}\n"
-        ));
+        self.nft("add table bridge faults");
+        self.nft("add chain bridge faults forward { type filter hook forward priority 0; }");
+        self.nft(&format!("add rule bridge faults forward {rule}"));
     }
 
-    fn nft(&self, rules: &str) {
-        let mut command = self.switch_command("nft");
-        command.args(["-f", "-"]).stdin(Stdio::piped());
-        let mut child = command.spawn().expect("nft");
-        let mut input = child.stdin.take().expect("piped");
-        input.write_all(rules.as_bytes()).expect("rules");
-        drop(input);
-        assert!(child.wait().expect("nft").success(), "nft: {rules}");
+    fn nft(&self, command: &str) -> String {
+        let output = inside(&self.switch(), "nft").arg(command).output().expect("nft");
+        assert!(output.status.success(), "nft {command}: {output:?}");
+        String::from_utf8(output.stdout).expect("text")
     }
 
     fn switch_ip(&self, arguments: &[&str]) {
@@ -260,9 +232,4 @@ fn ip(arguments: &[&str]) {
 
 fn port(number: u8) -> String {
     format!("port{number}")
-}
-
-fn ports(numbers: &[u8]) -> String {
-    let names: Vec<String> = numbers.iter().map(|number| port(*number)).collect();
-    format!("{{ {} }}", names.join(", "))
 }

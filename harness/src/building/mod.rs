@@ -10,14 +10,12 @@
 mod answers;
 mod books;
 pub mod disk;
-mod environment;
 mod faults;
 mod lan;
 mod machine;
 mod machinery;
 mod passengers;
 mod process;
-mod relay;
 mod threads;
 mod times;
 mod wait;
@@ -30,22 +28,20 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
-use elevator_driver::{Button, Direction, Floor, FloorCount};
-use elevator_fleet::model::{NodeId, Role};
+use elevator_driver::{Button, Direction, DoorState, Floor, FloorCount};
+use elevator_fleet::model::{Call, Mode, NodeId, Role};
 use elevator_fleet::node::Status;
 use elevator_fleet::wire::Protocol;
 use elevator_simulator::building::{Building as Model, Crowd};
 use elevator_simulator::{CarState, ControlClient};
 
 use self::answers::{announced, status};
-use self::books::Books;
 pub use self::books::Report;
-use self::environment::{chosen_election, program};
+use self::books::{Books, Change};
 pub use self::lan::{INTERFACE, Interface, Lan};
 pub use self::machine::Machine;
 use self::machinery::Machinery;
 pub use self::passengers::Journeys;
-pub use self::relay::{Passed, Relay, Weather};
 pub use self::threads::{Stopped, Thread};
 pub use self::times::Times;
 use crate::process::last_lines;
@@ -60,7 +56,6 @@ pub const PATIENCE: Duration = Duration::from_secs(30);
 /// as hung on a machine that is busy with other tests.
 pub const FLIGHT_LIMIT: Duration = Duration::from_secs(5);
 
-/// The fleet of every node.
 const FLEET: &str = "liftmesh";
 
 /// How many lines of each log are in a failure's message.
@@ -93,7 +88,6 @@ pub struct Building {
     fleet_keys: Option<String>,
     group: Option<Ipv4Addr>,
     lan: Option<Lan>,
-    relay: Option<Relay>,
     books: Option<Books>,
     /// What every node is started with besides its settings.
     flags: Vec<String>,
@@ -131,7 +125,6 @@ impl Building {
             fleet_keys: None,
             group: None,
             lan: None,
-            relay: None,
             books: None,
             flags: Vec::new(),
         }
@@ -149,17 +142,6 @@ impl Building {
     pub fn with_lan(floors: u8) -> Option<Self> {
         let mut building = Self::new(floors, Line::Serial);
         building.lan = Some(Lan::open(building.block)?);
-        let key = building.make_key("fleet.key");
-        building.use_keys(&key);
-        Some(building)
-    }
-
-    /// An empty building, whose nodes will be behind a relay; `None` where this machine can't have
-    /// one.
-    pub fn with_relay(floors: u8) -> Option<Self> {
-        let mut building = Self::new(floors, Line::Serial);
-        let (_, broadcast) = building.endpoint(0);
-        building.relay = Some(Relay::open(building.block, broadcast)?);
         let key = building.make_key("fleet.key");
         building.use_keys(&key);
         Some(building)
@@ -190,30 +172,19 @@ impl Building {
         self.fleet_keys = Some(files.to_owned());
     }
 
-    /// The nodes that start from here on have a fleet key if the seed is odd, so that a campaign of
-    /// several seeds has fleets of both kinds.
-    pub fn draw_key(&mut self, seed: u64) {
-        if seed % 2 == 1 {
-            let key = self.make_key("fleet.key");
-            self.use_keys(&key);
-        }
-    }
-
     /// The nodes that start from here on send their beacons to this multicast group.
     pub fn send_to(&mut self, group: Ipv4Addr) {
         self.group = Some(group);
     }
 
-    /// A building with these cars at floor 0, their nodes running and merged. The first has the
-    /// lowest address.
+    /// A building with these cars at floor 0, their nodes running and merged.
     pub fn with_cars(floors: u8, line: Line, names: &[&'static str]) -> Self {
         let mut building = Self::new(floors, line);
         building.fill(names);
         building
     }
 
-    /// Installs these cars, and waits until their nodes have merged; the first has the lowest
-    /// address.
+    /// Installs these cars in the order of their addresses, and waits until their nodes have merged.
     pub fn fill(&mut self, names: &[&'static str]) {
         for (name, number) in names.iter().zip(1..) {
             self.install(name, number);
@@ -225,9 +196,10 @@ impl Building {
 
     /// From here on an account is kept of every order.
     pub fn open_books(&mut self) {
-        let cars = self.cars();
-        let cars: Vec<_> =
-            cars.map(|cabin| (node_id(cabin.name), self.place.control(cabin.name))).collect();
+        let car = |cabin: &Cabin| {
+            (NodeId::new(cabin.name).expect("a name"), self.place.control(cabin.name))
+        };
+        let cars: Vec<_> = self.cars().map(car).collect();
         self.books = Some(Books::open(&cars));
     }
 
@@ -248,14 +220,8 @@ impl Building {
         report
     }
 
-    /// The LAN.
     pub fn lan(&self) -> &Lan {
         self.lan.as_ref().expect("a building with a LAN")
-    }
-
-    /// The relay.
-    pub fn relay(&self) -> &Relay {
-        self.relay.as_ref().expect("a building with a relay")
     }
 
     /// Installs a car and its panel; its node gets the address with this last number.
@@ -278,10 +244,6 @@ impl Building {
         if let Some(lan) = &mut self.lan {
             lan.add_host(number, interface);
         }
-        let (address, _) = self.endpoint(number);
-        if let Some(relay) = &mut self.relay {
-            relay.add(number, address);
-        }
         self.place.add(name).expect("a directory");
         self.cabins.push(Cabin {
             name,
@@ -294,7 +256,6 @@ impl Building {
         });
     }
 
-    /// Starts the simulator of a car.
     pub fn power_panel(&mut self, name: &str) {
         let panel = match self.line {
             Line::Serial => PanelEnd::Serial(self.place.panel(name)),
@@ -309,13 +270,12 @@ impl Building {
         fs::write(&log, "").expect("a log");
         let simulator = Process::start(format!("the simulator of {name}"), command, log);
         let simulator = simulator.expect("the simulator");
-        let panel = announced(&simulator);
+        let panel = self.wait_for("the simulator is ready", |_| announced(simulator.log()));
         let cabin = self.cabin_mut(name);
         cabin.panel = panel;
         cabin.simulator = Some(simulator);
     }
 
-    /// Starts a node.
     pub fn start(&mut self, name: &str) {
         self.start_with(name, |_| {});
     }
@@ -338,9 +298,7 @@ impl Building {
     fn run(&mut self, name: &str, start: impl FnOnce(PathBuf) -> io::Result<Process>) {
         let node = start(self.place.node_log(name)).expect("the node");
         self.cabin_mut(name).node = Some(node);
-        if let Some(books) = &self.books {
-            books.runs(&node_id(name));
-        }
+        self.record(name, Change::Runs);
     }
 
     /// The address with this last number and where beacons go, where there is no LAN.
@@ -350,17 +308,15 @@ impl Building {
         (address, SocketAddrV4::new(BROADCAST, self.port))
     }
 
-    /// The command line that starts a node.
     pub fn command(&self, name: &str) -> Command {
         self.command_of(name, &self.settings(name))
     }
 
     fn command_of(&self, name: &str, settings: &NodeCommand) -> Command {
         let number = self.cabin(name).number;
-        let program = match (&self.lan, &self.relay) {
-            (Some(lan), _) => lan.on_host(number, &self.program),
-            (None, Some(relay)) => relay.command(number, &self.program),
-            (None, None) => Command::new(&self.program),
+        let program = match &self.lan {
+            Some(lan) => lan.on_host(number, &self.program),
+            None => Command::new(&self.program),
         };
         let mut command = settings.build(program);
         let limit = format!("{}s", FLIGHT_LIMIT.as_secs());
@@ -395,20 +351,17 @@ impl Building {
     /// A passenger presses a button on a car's panel.
     pub fn press(&self, name: &str, button: Button) {
         // Nobody waits for a controller that does not run.
-        if let Some(books) = &self.books
-            && self.running().any(|running| running == name)
-        {
-            books.press(&node_id(name), button);
+        if self.running().any(|running| running == name) {
+            self.record(name, |at| Change::Pressed(Call::of_button(button, &at)));
         }
         self.panel(name).press(button).expect("a press");
     }
 
-    /// Pushes a car's stop switch back.
-    pub fn put_in(&self, name: &str) {
-        self.panel(name).send("stop off").expect("the stop switch");
+    /// Tells a car's simulator something: a fault, a switch, a key.
+    pub fn tell(&self, name: &str, command: &str) {
+        self.panel(name).send(command).expect("a command of the simulator");
     }
 
-    /// The control interface of a car's simulator.
     pub fn panel(&self, name: &str) -> ControlClient {
         ControlClient::connect(self.place.control(name)).expect("the simulator's control socket")
     }
@@ -423,12 +376,26 @@ impl Building {
         self.panel(name).state().expect("a state")
     }
 
-    /// The hall button at a floor.
+    pub fn mode(&self, name: &str) -> Option<Mode> {
+        self.status(name)?.car.map(|car| car.view.mode)
+    }
+
+    /// Whether a car stands at this floor with its door open.
+    pub fn is_open_at(&self, name: &str, floor: u8) -> bool {
+        let car = self.car(name);
+        let is_open = car.door == DoorState::Open || car.door_lamp;
+        is_open && car.floor == Some(self.floor(floor))
+    }
+
+    /// Whether a node's car hung, and nobody has cleared it.
+    pub fn is_latched(&self, name: &str) -> bool {
+        self.data_dir(name).join("hang.toml").exists()
+    }
+
     pub fn hall(&self, floor: u8, direction: Direction) -> Button {
         Button::Hall(self.floor(floor), direction)
     }
 
-    /// The car button for a floor.
     pub fn car_call(&self, floor: u8) -> Button {
         Button::Car(self.floor(floor))
     }
@@ -443,7 +410,7 @@ impl Building {
 
     /// S1: no controller has asked its panel for anything unsafe.
     pub fn assert_safe(&self) {
-        for cabin in &self.cabins {
+        for cabin in self.cars() {
             let violations = self.panel(cabin.name).send("violations").expect("an answer");
             assert_eq!(violations, "[]", "violations of {}{}", cabin.name, self.logs());
         }
@@ -490,14 +457,21 @@ impl Building {
     }
 }
 
+/// The program under test. Cargo gives its path to tests and benchmarks.
+fn program() -> String {
+    std::env::var("CARGO_BIN_EXE_liftmesh").expect("cargo test and cargo bench set it")
+}
+
+/// What `LIFTMESH_ELECTION` says, so that every test can be run under every protocol.
+fn chosen_election() -> Protocol {
+    std::env::var("LIFTMESH_ELECTION")
+        .map_or(Protocol::LowestIp, |name| name.parse().expect("LIFTMESH_ELECTION: a protocol"))
+}
+
 /// Says that a test is skipped, and why; a run that must not skip anything fails instead.
 #[allow(clippy::print_stdout, reason = "a test that is skipped says so")]
 pub fn skip(lack: &str) {
     assert!(std::env::var_os("LIFTMESH_SKIPS_FAIL").is_none(), "nothing may be skipped: {lack}");
     let test = std::thread::current();
     println!("skipped: {}: {lack}", test.name().unwrap_or("a test"));
-}
-
-fn node_id(name: &str) -> NodeId {
-    NodeId::new(name).expect("a name")
 }

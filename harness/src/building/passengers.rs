@@ -3,13 +3,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use elevator_driver::{Button, Direction, Floor};
 use elevator_simulator::building::{Action, Crowd, Journey, Landed, Passenger};
 use elevator_simulator::{CarState, ControlClient};
+
+use super::books::watch;
 
 /// How many changes of cars wait for the passengers; a thread that sees more waits.
 const CHANGES: usize = 1024;
@@ -35,7 +37,7 @@ impl Journeys {
         let (changes, seen) = sync_channel(CHANGES);
         let connect = |panel: &PathBuf| ControlClient::connect(panel).expect("a control socket");
         for (car, panel) in panels.iter().enumerate() {
-            watch(car, connect(panel), changes.clone());
+            watch(panel, changes.clone(), move |state| (car, state));
         }
         let begun = Instant::now();
         let landings = Landings {
@@ -52,11 +54,6 @@ impl Journeys {
         Self { begun, pace, thread }
     }
 
-    /// How long they have been on their way, in their time.
-    pub fn elapsed(&self) -> Duration {
-        self.begun.elapsed() * self.pace
-    }
-
     /// Waits until this moment of their time.
     pub fn wait_until(&self, moment: Duration) {
         std::thread::sleep((moment / self.pace).saturating_sub(self.begun.elapsed()));
@@ -66,18 +63,6 @@ impl Journeys {
     pub fn end(self) -> Vec<(Passenger, Journey)> {
         self.thread.join().expect("the passengers")
     }
-}
-
-/// Passes on what is to be seen of a car until its simulator ends, or nobody looks any more.
-fn watch(car: usize, panel: ControlClient, changes: SyncSender<(usize, CarState)>) {
-    let states = panel.watch().expect("a watch");
-    std::thread::spawn(move || {
-        for state in states {
-            if changes.send((car, state)).is_err() {
-                return;
-            }
-        }
-    });
 }
 
 struct Landings {

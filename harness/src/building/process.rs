@@ -13,12 +13,7 @@ impl Building {
     pub fn with_flags(floors: u8, line: Line, names: &[&'static str], flags: &[&str]) -> Self {
         let mut building = Self::new(floors, line);
         building.flags = flags.iter().map(ToString::to_string).collect();
-        for (name, number) in names.iter().zip(1..) {
-            building.install(name, number);
-            building.start(name);
-        }
-        building.wait_for_master(names[0]);
-        building.wait_in_service(names);
+        building.fill(names);
         building
     }
 
@@ -28,7 +23,6 @@ impl Building {
         Self::with_flags(floors, line, names, &["--dispatch-strategy", "collective"])
     }
 
-    /// The process id of a running node.
     pub fn process_id(&self, name: &str) -> u32 {
         self.node(name).id()
     }
@@ -51,11 +45,26 @@ impl Building {
         command
     }
 
-    /// An operator clears a hang.
-    pub fn clear_hang(&self, name: &str) {
-        let words = ["clear-hang", "--operator", "kovac", "--reason", "a test"];
-        let cleared = self.operator(name, &words).output().expect("it runs");
-        assert!(cleared.status.success(), "{cleared:?}");
+    /// What such a command prints that succeeds.
+    pub fn done(&self, name: &str, words: &[&str]) -> String {
+        let output = self.operator(name, words).output().expect("it runs");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{words:?}: {errors}");
+        String::from_utf8(output.stdout).expect("text")
+    }
+
+    /// The exit code of such a command that fails, and what it says.
+    pub fn refusal(&self, name: &str, words: &[&str]) -> (Option<i32>, String) {
+        refusal(self.operator(name, words))
+    }
+
+    /// The exit code of a node that does not start, and what it says.
+    pub fn refused_start(&self, name: &str) -> (Option<i32>, String) {
+        refusal(self.command(name))
+    }
+
+    pub fn clear_hang(&self, name: &str) -> String {
+        self.done(name, &["clear-hang", "--operator", "kovac", "--reason", "a test"])
     }
 
     /// The caretaker of a node, with the node's settings.
@@ -68,7 +77,6 @@ impl Building {
         command
     }
 
-    /// Starts the caretaker of a node.
     pub fn start_caretaker(&self, name: &str) -> Process {
         let log = self.place.of(name).join("caretaker.log");
         let what = format!("caretaker of {name}");
@@ -77,12 +85,8 @@ impl Building {
 
     /// How a process ended, once it has.
     pub fn end_of(&self, process: &mut Process) -> ExitStatus {
-        let mut status = None;
-        self.wait(&format!("{} ends", process.name().to_owned()), |_| {
-            status = status.or_else(|| process.ended());
-            status.is_some()
-        });
-        status.expect("an end")
+        let what = format!("{} ends", process.name());
+        self.wait_for(&what, |_| process.ended())
     }
 
     /// Starts a node that logs to this.
@@ -92,17 +96,23 @@ impl Building {
         self.run(name, |log| Process::start_unlogged(name, command, log));
     }
 
-    /// Starts a node by way of another program, which becomes the node.
+    /// Starts a node by way of another program, which becomes the node. SIGHUP has its usual effect
+    /// on that program, even if the test was started by `nohup`.
     pub fn start_by(&mut self, name: &str, wrapper: &[&str], stdin: impl Into<Stdio>) {
         let node = self.command(name);
-        let mut command = Command::new(wrapper[0]);
-        command.args(&wrapper[1..]).arg(node.get_program()).args(node.get_args());
+        let mut command = Command::new("env");
+        command.arg("--default-signal=HUP").args(wrapper);
+        command.arg(node.get_program()).args(node.get_args());
         command.env("LIFTMESH_CONFIG", "").stdin(stdin);
         self.run(name, |log| Process::start(name, command, log));
     }
 
-    /// What a node has logged.
     pub fn logged(&self, name: &str) -> String {
         std::fs::read_to_string(self.place.node_log(name)).expect("a log")
     }
+}
+
+fn refusal(mut command: Command) -> (Option<i32>, String) {
+    let output = command.output().expect("it runs");
+    (output.status.code(), String::from_utf8(output.stderr).expect("text"))
 }

@@ -8,7 +8,6 @@ use std::time::Duration;
 pub struct Times(Vec<Duration>);
 
 impl Times {
-    /// One more.
     pub fn add(&mut self, time: Duration) {
         self.0.push(time);
         self.0.sort_unstable();

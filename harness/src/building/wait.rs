@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
-use elevator_driver::Button;
+use elevator_driver::{Button, DoorState};
 use elevator_fleet::election::Preferred;
 use elevator_fleet::wire::NodeState;
 
@@ -31,6 +31,16 @@ impl Building {
         start.elapsed()
     }
 
+    /// Waits until something is there, and hands it back.
+    pub fn wait_for<T>(&self, what: &str, mut find: impl FnMut(&Self) -> Option<T>) -> T {
+        let mut found = None;
+        self.wait(what, |building| {
+            found = find(building);
+            found.is_some()
+        });
+        found.expect("found")
+    }
+
     /// Holds that something stays so for a while.
     pub fn stays(&self, what: &str, duration: Duration, mut is_so: impl FnMut(&Self) -> bool) {
         let start = Instant::now();
@@ -46,8 +56,7 @@ impl Building {
         self.wait_for_master_of(&running, master)
     }
 
-    /// Waits until these nodes hear each other and nobody else, follow this one of them, and have
-    /// equal stores (E1, O7). Where the lowest address has no right to lead, any of them will do.
+    /// Waits until [they are led](Self::are_led_by) by this one.
     pub fn wait_for_master_of(&self, group: &[&str], master: &str) -> Duration {
         self.wait(&format!("{group:?} follow {master}, or one of them"), |building| {
             building.are_led_by(group, master)
@@ -65,8 +74,7 @@ impl Building {
         }
     }
 
-    /// Waits until these nodes hear each other and nobody else, follow one of them, and have equal
-    /// stores (E1, O7).
+    /// The same, whichever of them leads.
     pub fn wait_for_one_master_of(&self, group: &[&str]) -> Duration {
         let what = format!("{group:?} follow one of them");
         self.wait(&what, |building| building.are_led_by_one(group))
@@ -98,15 +106,11 @@ impl Building {
     pub fn wait_for_one_master(&self) -> &'static str {
         let running: Vec<&'static str> = self.running().collect();
         self.wait_for_one_master_of(&running);
-        let leads = |name: &&str| {
-            self.status(name).is_some_and(|status| status.node_state == NodeState::Master)
-        };
-        let mut found = None;
-        self.wait("somebody leads", |_| {
-            found = running.iter().copied().find(leads);
-            found.is_some()
-        });
-        found.expect("somebody")
+        self.wait_for("somebody leads", |building| {
+            running.iter().copied().find(|name| {
+                building.status(name).is_some_and(|it| it.node_state == NodeState::Master)
+            })
+        })
     }
 
     /// Whether they hear each other and nobody else, follow this one, and have equal stores.
@@ -153,9 +157,11 @@ impl Building {
         });
     }
 
-    /// Pulls a car's stop switch, and waits until the group does not count on it any more.
+    /// Pulls a car's stop switch once its door is closed, and waits until the group does not count on
+    /// it any more.
     pub fn take_out(&self, name: &str) {
-        self.panel(name).send("stop on").expect("the stop switch");
+        self.wait("the door is closed", |it| it.car(name).door == DoorState::Closed);
+        self.tell(name, "stop on");
         self.wait(&format!("{name} is out of the group"), |building| {
             building.running().filter_map(|node| building.status(node)).all(|status| {
                 let car = if status.node == name {
@@ -172,16 +178,28 @@ impl Building {
 
     /// The car to which a node has seen an open order assigned; waits for it.
     pub fn assignee(&self, at: &str) -> &'static str {
-        let mut found = None;
-        self.wait("a car is assigned", |building| {
-            let orders = building.status(at).map(|status| status.orders);
-            let mut orders = orders.into_iter().flatten();
-            let car = orders.find_map(|order| order.car);
-            let mut names = building.cabins.iter().map(|cabin| cabin.name);
-            found = names.find(|name| car.as_ref().is_some_and(|car| car == name));
-            found.is_some()
-        });
-        found.expect("somebody")
+        self.wait_for("a car is assigned", |building| {
+            let car = building.status(at)?.orders.into_iter().find_map(|order| order.car)?;
+            building.cabins.iter().map(|cabin| cabin.name).find(|name| car == *name)
+        })
+    }
+
+    /// Pushes a car's stop switch back.
+    pub fn put_in(&self, name: &str) {
+        self.tell(name, "stop off");
+    }
+
+    /// Waits until a car stands at this floor with its door open.
+    pub fn wait_open_at(&self, name: &str, floor: u8) {
+        self.wait(&format!("{name} is open at {floor}"), |it| it.is_open_at(name, floor));
+    }
+
+    /// Presses a car button and waits until the car is on its way.
+    pub fn fly(&self, name: &str, floor: u8) -> Button {
+        let button = self.car_call(floor);
+        self.press(name, button);
+        self.wait("the car moves", |building| building.car(name).speed.abs() > 1.0);
+        button
     }
 
     /// Waits until a button's lamp is lit on the panels of all these cars.
@@ -216,13 +234,6 @@ impl Building {
     /// Waits for a node to end by itself.
     pub fn exit(&mut self, name: &str) -> ExitStatus {
         let mut node = self.cabin_mut(name).node.take().expect("a running node");
-        let start = Instant::now();
-        loop {
-            if let Some(status) = node.ended() {
-                return status;
-            }
-            assert!(start.elapsed() < PATIENCE, "{name} does not end{}", self.logs());
-            std::thread::sleep(LOOK_EVERY);
-        }
+        self.end_of(&mut node)
     }
 }

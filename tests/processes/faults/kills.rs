@@ -1,13 +1,12 @@
 //! As many kills as fit into the time, at any moment: also of a node that has only just been
 //! started.
 
-use std::fmt;
-use std::ops::AddAssign;
+use std::collections::BTreeMap;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use elevator_driver::Direction;
-use liftmesh_harness::building::disk::{self, Disk, RuntimeDir};
+use liftmesh_harness::building::disk::{self, Disk};
 use liftmesh_harness::building::{Building, Line};
 
 use super::THREE;
@@ -42,7 +41,7 @@ fn no_order_is_lost_by_kills_at_any_moment() {
     let disks_can_fail = disk::can_fail();
     println!("seed {seed}");
     let began = Instant::now();
-    let mut toll = Toll::default();
+    let mut toll = Toll::new();
     thread::scope(|scope| {
         let buildings: Vec<_> = (0..BUILDINGS)
             .map(|number| {
@@ -51,64 +50,17 @@ fn no_order_is_lost_by_kills_at_any_moment() {
             })
             .collect();
         for building in buildings {
-            toll += building.join().expect("a building without a loss");
+            for (what, count) in building.join().expect("a building without a loss") {
+                *toll.entry(what).or_default() += count;
+            }
         }
     });
-    println!("{toll} in {:.0?}", began.elapsed());
-    assert!(toll.placed > toll.kills / 4, "hardly anybody pressed anything: {toll}");
+    println!("{toll:?} in {:.0?}", began.elapsed());
+    assert!(toll["placed"] > toll["kills"] / 4, "hardly anybody pressed anything: {toll:?}");
 }
 
-/// What has been done, and what became of it.
-#[derive(Debug, Clone, Copy, Default)]
-struct Toll {
-    kills: u32,
-    /// Of nodes that had been started less than [`Struck::MOMENT`] before.
-    starting: u32,
-    suspensions: u32,
-    lines: u32,
-    full_disks: u32,
-    pressed: u32,
-    placed: u32,
-    served: u32,
-    /// How long the kills took, without the beginning and the end.
-    struck: Duration,
-}
-
-impl AddAssign for Toll {
-    fn add_assign(&mut self, other: Self) {
-        self.kills += other.kills;
-        self.starting += other.starting;
-        self.suspensions += other.suspensions;
-        self.lines += other.lines;
-        self.full_disks += other.full_disks;
-        self.pressed += other.pressed;
-        self.placed += other.placed;
-        self.served += other.served;
-        self.struck = self.struck.max(other.struck);
-    }
-}
-
-impl fmt::Display for Toll {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            kills,
-            starting,
-            suspensions,
-            lines,
-            full_disks,
-            pressed,
-            placed,
-            served,
-            struck,
-        } = self;
-        write!(
-            f,
-            "{kills} kills, {starting} of them of a node that was starting, {suspensions} \
-             suspensions, {lines} lines unplugged, {full_disks} full disks in {struck:.1?}; \
-             {pressed} presses, {placed} orders placed, {served} served"
-        )
-    }
-}
+/// What has been done, and what became of it, by what it is called.
+type Toll = BTreeMap<&'static str, u32>;
 
 /// A building in which something happens all the time.
 struct Struck {
@@ -128,7 +80,10 @@ impl Struck {
 
     fn fill(seed: u64, disks_can_fail: bool) -> Self {
         let mut building = Building::new(FLOORS, Line::Serial);
-        building.draw_key(seed);
+        if seed % 2 == 1 {
+            let key = building.make_key("fleet.key");
+            building.use_keys(&key);
+        }
         building.fill(&THREE);
         building.open_books();
         Self {
@@ -138,12 +93,12 @@ impl Struck {
             disks_can_fail,
             spared: None,
             history: Vec::new(),
-            toll: Toll::default(),
+            toll: Toll::new(),
         }
     }
 
     fn strike(mut self, kills: u32) -> Toll {
-        while self.toll.kills < kills {
+        while self.toll.get("kills").is_none_or(|done| *done < kills) {
             let name = *self.chance.choice(&THREE).expect("three");
             self.spared = Some(name);
             match self.chance.u8(..24) {
@@ -155,13 +110,11 @@ impl Struck {
             self.spared = None;
             self.live_for(GAP, GAP * 2);
         }
-        self.toll.struck = self.began.elapsed();
         self.building.wait_for_one_master();
         let report = self.building.close_books();
         self.building.assert_safe();
-        self.toll.placed = report.tally.placed;
-        self.toll.served = report.tally.served;
-        self.toll
+        self.toll.extend([("placed", report.tally.placed), ("served", report.tally.served)]);
+        std::mem::take(&mut self.toll)
     }
 
     /// A node is killed, and most often again as soon as it is back or while it starts.
@@ -173,7 +126,7 @@ impl Struck {
             let longest = if self.chance.bool() { Self::MOMENT / 10 } else { Self::MOMENT };
             self.live_for(Duration::ZERO, longest);
             self.kill(name);
-            self.toll.starting += 1;
+            self.count("kills of a node that was starting");
         }
         self.live_for(Duration::ZERO, Self::MOMENT);
         self.start(name);
@@ -183,9 +136,9 @@ impl Struck {
         self.note(&format!("{name} is suspended"));
         self.building.suspend(name);
         self.live_for(Duration::from_millis(20), Duration::from_millis(1500));
-        self.building.resume(name);
         self.note(&format!("{name} goes on"));
-        self.toll.suspensions += 1;
+        self.building.resume(name);
+        self.count("suspensions");
     }
 
     fn unplug(&mut self, name: &'static str) {
@@ -194,7 +147,7 @@ impl Struck {
         self.live_for(Duration::from_millis(20), Duration::from_millis(1500));
         self.building.plug_line(name);
         self.note(&format!("the line of {name} is plugged in"));
-        self.toll.lines += 1;
+        self.count("lines unplugged");
     }
 
     /// A node loses its disk, which has what nobody else may have, so that nothing else may happen
@@ -203,22 +156,18 @@ impl Struck {
         self.building.wait_for_one_master();
         self.kill(name);
         self.note(&format!("{name} starts on a full disk"));
-        let data_dir = self.building.data_dir(name);
-        let run = self.building.path("run");
-        std::fs::create_dir_all(&run).expect("a directory");
-        let runtime_dir = RuntimeDir::new(run);
-        self.building.start_with(name, |command| runtime_dir.on(Disk::Full, &data_dir, command));
+        self.building.start_on(Disk::Full, name);
         self.live_for(Duration::from_millis(300), Duration::from_millis(1500));
         self.kill(name);
         self.start(name);
         self.building.wait_for_one_master();
-        self.toll.full_disks += 1;
+        self.count("full disks");
     }
 
     fn kill(&mut self, name: &'static str) {
         self.note(&format!("{name} is killed"));
         self.building.kill(name);
-        self.toll.kills += 1;
+        self.count("kills");
     }
 
     fn start(&mut self, name: &'static str) {
@@ -249,7 +198,11 @@ impl Struck {
         };
         self.note(&format!("{button} at {at}"));
         self.building.press(at, button);
-        self.toll.pressed += 1;
+        self.count("presses");
+    }
+
+    fn count(&mut self, what: &'static str) {
+        *self.toll.entry(what).or_default() += 1;
     }
 
     fn note(&mut self, what: &str) {

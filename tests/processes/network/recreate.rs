@@ -2,7 +2,6 @@
 //! plugged in again.
 
 use std::net::Ipv4Addr;
-use std::process::Command;
 use std::time::Duration;
 
 use elevator_driver::Direction;
@@ -31,7 +30,8 @@ const STEADY: Duration = Duration::from_secs(3);
 /// F8, E1: the interface of each host in turn is made anew, and the two become one group again.
 fn they_meet_again(building: &mut Building, absence: Absence) {
     building.open_books();
-    for (number, name, other) in [(1, "A", "B"), (2, "B", "A")] {
+    let floors = if absence == Absence::Noticed { [3, 1] } else { [4, 2] };
+    for ((number, name, other), floor) in [(1, "A", "B"), (2, "B", "A")].into_iter().zip(floors) {
         building.lan().delete_interface(number);
         match absence {
             Absence::Noticed => {
@@ -48,22 +48,22 @@ fn they_meet_again(building: &mut Building, absence: Absence) {
             }
         }
         let met = building.wait_for_steady_group(&["A", "B"], STEADY);
-        let button = building.hall(3, Direction::Up);
-        building.press(name, button);
-        building.wait_lit(&["A", "B"], button);
-        building.wait_dark(&["A", "B"], button);
+        building.serve(name, &["A", "B"], building.hall(floor, Direction::Up));
         println!("{absence:?}: one group {met:?} after the interface of {name} is back");
     }
     building.close_books();
     building.assert_safe();
 }
 
-/// Two nodes.
-fn pair(building: Option<Building>, change: impl Fn(&mut Command)) -> Option<Building> {
-    let mut building = building?;
+/// Two nodes, started with these arguments more.
+fn pair(prepare: impl FnOnce(&mut Building), more: &[&str]) -> Option<Building> {
+    let mut building = Building::with_lan(6)?;
+    prepare(&mut building);
     for (name, number) in [("A", 1), ("B", 2)] {
         building.install(name, number);
-        building.start_with(name, &change);
+        building.start_with(name, |command| {
+            command.args(more);
+        });
     }
     building.wait_for_master("A");
     building.wait_in_service(&["A", "B"]);
@@ -71,40 +71,20 @@ fn pair(building: Option<Building>, change: impl Fn(&mut Command)) -> Option<Bui
 }
 
 /// F8, E1: beacons go to a multicast group.
-fn beacons_pass_again(absence: Absence) {
-    let mut building = Building::with_lan(6);
-    if let Some(building) = &mut building {
-        building.send_to(BEACONS);
-    }
-    if let Some(mut building) = pair(building, |_| {}) {
-        they_meet_again(&mut building, absence);
-    }
-}
-
-/// F8, E1
 #[test]
 fn beacons_pass_again_after_an_interface_was_made_anew() {
-    beacons_pass_again(Absence::Noticed);
-}
-
-/// F8, E1
-#[test]
-fn beacons_pass_again_after_an_interface_was_away_briefly() {
-    beacons_pass_again(Absence::Brief);
+    if let Some(mut building) = pair(|building| building.send_to(BEACONS), &[]) {
+        for absence in [Absence::Noticed, Absence::Brief] {
+            they_meet_again(&mut building, absence);
+        }
+    }
 }
 
 /// V8, V10, E1: the packets have a multicast group and an interface of their own.
 #[test]
 fn packets_of_ballot_pass_again_after_an_interface_was_made_anew() {
-    let mut building = Building::with_lan(6);
-    if let Some(building) = &mut building {
-        building.elect_by(Protocol::Ballot);
-    }
-    let building = pair(building, |command| {
-        command.args(["--ballot-multicast", PACKETS]);
-        command.args(["--ballot-interface", INTERFACE]);
-    });
-    if let Some(mut building) = building {
+    let more = ["--ballot-multicast", PACKETS, "--ballot-interface", INTERFACE];
+    if let Some(mut building) = pair(|building| building.elect_by(Protocol::Ballot), &more) {
         they_meet_again(&mut building, Absence::Noticed);
     }
 }
