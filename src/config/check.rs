@@ -43,7 +43,8 @@ impl<'a> Checker<'a> {
 
     /// A value as written, and its origin.
     pub(super) fn written(&self, path: &str) -> (String, String) {
-        self.values.written(path)
+        let setting = self.values.get(path).cloned().unwrap_or_default();
+        (setting.value, setting.origin)
     }
 
     /// The value of a key, which was checked when it was read.
@@ -87,25 +88,55 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Requires that the time of this key is at most another one, or a part of it.
-    pub(super) fn at_most(
-        &self,
-        (key, time): (&'static str, Duration),
-        (other, words, most): (&'static str, &str, Duration),
-    ) {
-        self.relate(time <= most, &[key, other], format_args!("at most {words} = {}", human(most)));
+    /// Requires that a time compares with another one like this; a time that is not given does not
+    /// matter.
+    pub(super) fn compare(&self, &(key, order, share, other): &TimeRule) {
+        let time = |path| humantime::parse_duration(&self.values.get(path)?.value).ok();
+        let (Some(one), Some(two)) = (time(key), time(other)) else { return };
+        let bound = two.mul_f64(match share {
+            Share::Once => 1.0,
+            Share::Half => 0.5,
+            Share::Quarter => 0.25,
+            Share::Twice => 2.0,
+            Share::Thrice => 3.0,
+        });
+        let (holds, words) = match order {
+            Order::AtMost => (one <= bound, "at most"),
+            Order::Below => (one < bound, "below"),
+            Order::AtLeast => (one >= bound, "at least"),
+            Order::Longer => (one > bound, "longer than"),
+        };
+        let share = match share {
+            Share::Once => "",
+            Share::Half => "half of ",
+            Share::Quarter => "a quarter of ",
+            Share::Twice => "twice ",
+            Share::Thrice => "three times ",
+        };
+        let name = known(other).split().1;
+        let relation = format_args!("{words} {share}{name} = {}", human(two));
+        self.relate(holds, &[key, other], relation);
     }
+}
 
-    /// Requires that the time of this key is longer than another one, or than a combination of
-    /// others.
-    pub(super) fn longer(
-        &self,
-        (key, time): (&'static str, Duration),
-        (others, words, than): (&[&'static str], &str, Duration),
-    ) {
-        let keys = [&[key], others].concat();
-        self.relate(time > than, &keys, format_args!("longer than {words} = {}", human(than)));
-    }
+/// How the time of a key has to compare with a part or a multiple of another key's.
+pub(super) type TimeRule = (&'static str, Order, Share, &'static str);
+
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Order {
+    AtMost,
+    Below,
+    AtLeast,
+    Longer,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Share {
+    Once,
+    Half,
+    Quarter,
+    Twice,
+    Thrice,
 }
 
 pub(super) fn human(time: Duration) -> humantime::FormattedDuration {

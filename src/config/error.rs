@@ -10,31 +10,21 @@ use super::{Key, Kind};
 /// An error of the configuration. Nothing was started or changed.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// The file can't be read.
     #[error("the configuration file {path} can't be read; check --config, LIFTMESH_CONFIG and the file's permissions", path = path.display())]
     File { path: PathBuf, source: io::Error },
-    /// The file is not valid TOML.
     #[error("{origin}: {message}; `liftmesh check-config --example` prints a valid file")]
     Syntax { origin: String, message: String },
-    /// There is no such key.
     #[error("{origin}: unknown key `{key}`; {hint}")]
     UnknownKey { origin: String, key: String, hint: String },
-    /// A variable of the environment is not text.
     #[error("variable {name} is not UTF-8 text; set it to {right}, or unset it", right = key.kind)]
     NotText { name: String, key: &'static Key },
-    /// A value has the wrong type or is out of range.
+    /// A value has the wrong type or is out of range. The origin is the file with line and column,
+    /// the variable or the flag that has it.
     #[error("{origin}: {key} = {value} is wrong; expected {right}")]
-    Value {
-        /// The file with line and column, the variable or the flag that has it.
-        origin: String,
-        key: &'static str,
-        value: String,
-        right: Kind,
-    },
+    Value { origin: String, key: &'static str, value: String, right: Kind },
     /// The value is valid, but not its notation.
     #[error("{origin}: {key} = {value} is wrong; write {right}")]
     Writing { origin: String, key: &'static str, value: String, right: String },
-    /// A key that has to be given is not.
     #[error(
         "{path} is not set; give --{flag} {placeholder}, set {variable}, or write {path} = {example} in the \
          configuration file (--config, LIFTMESH_CONFIG or /etc/liftmesh/node.toml)",
@@ -44,24 +34,8 @@ pub enum ConfigError {
     Missing(&'static Key),
     /// A value does not go with another one.
     #[error("{origin}: {key} = {value} is wrong; it must be {relation}")]
-    Relation {
-        origin: String,
-        key: &'static str,
-        value: String,
-        /// What would be right, with the other value.
-        relation: String,
-    },
-    /// A key for something that this program does not do.
-    #[error("{origin}: {key} is not supported: {why}; remove the key")]
-    Unsupported {
-        origin: String,
-        /// The key, or its variable.
-        key: String,
-        /// What is missing, and what there is in its place.
-        why: &'static str,
-    },
-    /// The layers can't be put together.
-    #[error("the layers of the configuration can't be merged")]
+    Relation { origin: String, key: &'static str, value: String, relation: String },
+    #[error(transparent)]
     Layers(#[from] config::ConfigError),
 }
 

@@ -10,8 +10,7 @@ use super::{ConfigErrors, Effective, KEYS};
 pub fn settings(file: &str, text: &str) -> Result<String, Vec<String>> {
     let mut findings = Findings::default();
     let layer = Layer::of_text(file, text, &mut findings);
-    let texts =
-        |errors: ConfigErrors| -> Vec<_> { errors.iter().map(ToString::to_string).collect() };
+    let texts = |errors: ConfigErrors| errors.iter().map(ToString::to_string).collect::<Vec<_>>();
     let values = Effective::layered(vec![layer]).map_err(|error| texts(error.into()))?;
     values.check(findings).map_err(texts)?;
     // Without the places where they are written.

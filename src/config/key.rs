@@ -110,11 +110,21 @@ impl KeyDefault {
             Self::Preset(values) => values.first().map_or("", |(_, text)| text),
         }
     }
-}
 
-/// Keys that are refused by name: this program does not do what they ask for. Each with what is
-/// missing, and what there is in its place.
-pub(super) const UNSUPPORTED: &[(&str, &str)] = &[(
-    "fleet_key_file",
-    "name the file in fleet_keys, which also takes a new key beside the old one",
-)];
+    /// The value that holds under the chosen preset, if any is; with the preset, where that decides.
+    pub(super) fn value(
+        self,
+        chosen: Option<&String>,
+    ) -> Option<(&'static str, Option<&'static str>)> {
+        match self {
+            Self::Required(_) | Self::Absent(..) => None,
+            Self::Value(value) => Some((value, None)),
+            Self::Preset(values) => {
+                let of_preset =
+                    values.iter().find(|(preset, _)| chosen.is_some_and(|it| it == preset));
+                let of_preset = of_preset.map(|(preset, value)| (*value, Some(*preset)));
+                Some(of_preset.unwrap_or((self.text(), None)))
+            }
+        }
+    }
+}

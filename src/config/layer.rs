@@ -8,7 +8,7 @@ use config::{Map, Source, Value, ValueKind};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::key::{KEYS, Key, KeyDefault, Table, UNSUPPORTED};
+use super::key::{KEYS, Key, Table};
 use super::{ConfigError, Setting};
 
 /// What one source says: each value right by itself, and where it stands.
@@ -26,41 +26,27 @@ pub(super) struct Findings {
 }
 
 impl Findings {
-    fn add(&mut self, error: ConfigError) {
-        self.errors.push(error);
-    }
-
     fn add_of(&mut self, key: &'static Key, error: ConfigError) {
         self.wrong.insert(key.path);
-        self.add(error);
+        self.errors.push(error);
     }
 
     fn add_unread(&mut self, error: ConfigError) {
         self.unread = true;
-        self.add(error);
+        self.errors.push(error);
     }
 }
 
 impl Layer {
     /// What holds where these layers, of which a later one overrides an earlier one, say nothing.
     pub(super) fn of_defaults(given: &[Self]) -> Self {
+        let chosen = |key: &Key| {
+            let preset = key.preset()?;
+            given.iter().rev().find_map(|layer| layer.0.get(preset.path))
+        };
         let default = |key: &'static Key| {
-            let (value, origin) = match key.default {
-                KeyDefault::Value(value) => (value, "default".to_owned()),
-                KeyDefault::Preset(values) => {
-                    let given = key.preset().and_then(|preset| {
-                        given.iter().rev().find_map(|layer| layer.0.get(preset.path))
-                    });
-                    let chosen = given.and_then(|setting| {
-                        values.iter().find(|(preset, _)| *preset == setting.value)
-                    });
-                    match chosen {
-                        Some((preset, value)) => (*value, format!("preset {preset}")),
-                        None => (key.default.text(), "default".to_owned()),
-                    }
-                }
-                KeyDefault::Required(_) | KeyDefault::Absent(..) => return None,
-            };
+            let (value, preset) = key.default.value(chosen(key).map(|it| &it.value))?;
+            let origin = preset.map_or("default".to_owned(), |preset| format!("preset {preset}"));
             Some((key.path, Setting { value: value.to_owned(), origin }))
         };
         Self(KEYS.iter().filter_map(default).collect())
@@ -101,7 +87,7 @@ impl Layer {
                 continue;
             };
             let Some(key) = KEYS.iter().find(|key| key.variable() == name) else {
-                findings.add(unknown_variable(name));
+                findings.errors.push(unknown_variable(name));
                 continue;
             };
             if let Ok(value) = value.into_string() {
@@ -181,7 +167,7 @@ impl Reader<'_> {
                 }
                 _ => match Key::find(&path) {
                     Some(key) => self.read_value(key, value, layer, findings),
-                    None => findings.add(unknown(origin, table, &path)),
+                    None => findings.errors.push(unknown(origin, table, &path)),
                 },
             }
         }
@@ -209,14 +195,9 @@ impl Reader<'_> {
         if bare && key.kind.is_bare {
             return layer.insert(key, written.replace('_', ""), origin, findings);
         }
-        let right = if bare {
-            format!("it in quotes: {}", key.kind)
-        } else {
-            format!("it without quotes: {}", key.kind)
-        };
-        let error =
-            ConfigError::Writing { origin, key: key.path, value: written.to_owned(), right };
-        findings.add_of(key, error);
+        let right = format!("it {} quotes: {}", if bare { "in" } else { "without" }, key.kind);
+        let (key_path, value) = (key.path, written.to_owned());
+        findings.add_of(key, ConfigError::Writing { origin, key: key_path, value, right });
     }
 
     /// File, line and column of a place in the text.
@@ -233,30 +214,16 @@ fn wrong_value(key: &'static Key, value: String, origin: String) -> ConfigError 
 }
 
 fn unknown_variable(name: &str) -> ConfigError {
-    let variable = |path: &str| format!("LIFTMESH__{}", path.to_uppercase());
-    let origin = "environment".to_owned();
-    match UNSUPPORTED.iter().find(|(path, _)| variable(path) == name) {
-        Some((_, why)) => ConfigError::Unsupported { origin, key: name.to_owned(), why },
-        None => ConfigError::UnknownKey {
-            origin,
-            key: name.to_owned(),
-            hint: hint(name, KEYS.iter().map(Key::variable), "see `liftmesh help config`"),
-        },
-    }
+    let hint = hint(name, KEYS.iter().map(Key::variable), "see `liftmesh help config`");
+    ConfigError::UnknownKey { origin: "environment".to_owned(), key: name.to_owned(), hint }
 }
 
 pub(super) fn unknown(origin: String, table: Option<&str>, path: &str) -> ConfigError {
-    if let Some((key, why)) = UNSUPPORTED.iter().find(|(key, _)| *key == path) {
-        let key = (*key).to_owned();
-        return ConfigError::Unsupported { origin, key, why };
-    }
     let here = KEYS.iter().filter(|key| key.split().0 == table).map(|key| key.split().1);
     let tables = Table::names().filter(|_| table.is_none());
     let right: Vec<_> = here.chain(tables).collect();
-    let otherwise = match table {
-        Some(table) => format!("[{table}] has {}", right.join(", ")),
-        None => format!("there are {}", right.join(", ")),
-    };
+    let place = table.map_or("there are".to_owned(), |table| format!("[{table}] has"));
+    let otherwise = format!("{place} {}", right.join(", "));
     let tables = Table::names().filter(|_| table.is_none()).map(|table| format!("[{table}]"));
     let names = KEYS.iter().map(|key| key.path.to_owned()).chain(tables);
     ConfigError::UnknownKey { origin, key: path.to_owned(), hint: hint(path, names, &otherwise) }

@@ -96,13 +96,12 @@ impl Sources {
         let environment = Layer::of_environment(self.variables.iter().cloned(), &mut findings);
         let flags = self.flags.iter().filter_map(|(path, value)| Some((Key::find(path)?, value)));
         let flags = Layer::of_flags(flags, &mut findings);
-        let values = Effective::layered(vec![file, environment, flags])?;
-        Ok((values, findings))
+        Ok((Effective::layered(vec![file, environment, flags])?, findings))
     }
 }
 
 /// A value as it was written, and where.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Setting {
     pub(crate) value: String,
     /// `FILE:LINE:COLUMN`, `variable NAME`, `flag --NAME`, `preset NAME` or `default`.
@@ -154,54 +153,34 @@ impl Effective {
         let setting = |key: &'static Key| {
             let value = descend(&merged, key.path)?;
             let origin = value.origin().unwrap_or_default().to_owned();
-            match &value.kind {
-                ValueKind::String(text) => {
-                    let value = text.clone();
-                    Some((key.path, Setting { value, origin }))
-                }
-                _ => None,
-            }
+            Some((key.path, Setting { value: value.to_string(), origin }))
         };
         Ok(Self(KEYS.iter().filter_map(setting).collect()))
     }
-
-    /// A value as it was written, and where.
-    fn written(&self, path: &str) -> (String, String) {
-        self.get(path).map_or_else(Default::default, |setting| {
-            (setting.value.clone(), setting.origin.clone())
-        })
-    }
 }
 
-/// One line per key: the effective value and its origin.
+/// The value of a path, of which the crate makes a table in a table.
+fn descend<'a>(merged: &'a Value, path: &str) -> Option<&'a Value> {
+    path.split('.').try_fold(merged, |value, name| match &value.kind {
+        ValueKind::Table(table) => table.get(name),
+        _ => None,
+    })
+}
+
 impl fmt::Display for Effective {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for key in KEYS.iter() {
             let path = key.path;
-            match self.get(path) {
-                Some(Setting { value, origin }) => {
-                    let value = key.kind.written(value);
-                    writeln!(f, "{:<60} # {origin}", format!("{path} = {value}"))?;
-                }
-                None => {
-                    writeln!(
-                        f,
-                        "{:<60} # default: {}",
-                        format!("# {path}"),
-                        example::default(key)
-                    )?;
-                }
+            if let Some(Setting { value, origin }) = self.get(path) {
+                let value = key.kind.written(value);
+                writeln!(f, "{:<60} # {origin}", format!("{path} = {value}"))?;
+            } else {
+                let (path, default) = (format!("# {path}"), example::default(key));
+                writeln!(f, "{path:<60} # default: {default}")?;
             }
         }
         Ok(())
     }
-}
-
-fn descend<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
-    path.split('.').try_fold(value, |value, name| match &value.kind {
-        ValueKind::Table(table) => table.get(name),
-        _ => None,
-    })
 }
 
 /// The key of a path that this module's own code uses.

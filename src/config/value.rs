@@ -3,6 +3,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
@@ -137,49 +138,6 @@ impl<T: TryFrom<i16>, const LEAST: i16, const MOST: i16> KeyType for Whole<T, LE
     }
 }
 
-/// A number of units; the range is in tenths of one, as a constant of a type can't be a fraction.
-pub(super) struct Number<U, const LEAST: u16, const MOST: u16>(PhantomData<U>);
-
-impl<U: Unit, const LEAST: u16, const MOST: u16> Number<U, LEAST, MOST> {
-    const RANGE: [f64; 2] = [LEAST as f64 / 10.0, MOST as f64 / 10.0];
-}
-
-impl<U: Unit, const LEAST: u16, const MOST: u16> KeyType for Number<U, LEAST, MOST> {
-    type Value = f64;
-    const KIND: Kind = Kind::of::<Self>("NUMBER", || {
-        let [least, most] = Self::RANGE;
-        format!("a number from {least} to {most}, in {}", U::NAME)
-    })
-    .bare();
-
-    fn parse(text: &str) -> Option<f64> {
-        let [least, most] = Self::RANGE;
-        parsed(text).filter(|number| (least..=most).contains(number))
-    }
-}
-
-/// The unit of a [`Number`].
-pub(super) trait Unit {
-    const NAME: &'static str;
-}
-
-macro_rules! units {
-    ($($Unit:ident = $name:literal;)+) => {$(
-        pub(super) enum $Unit {}
-
-        impl Unit for $Unit {
-            const NAME: &'static str = $name;
-        }
-    )+};
-}
-
-units! {
-    Metres = "m";
-    MetresPerSecond = "m/s";
-    MetresPerSecond2 = "m/s²";
-    MetresPerSecond3 = "m/s³";
-}
-
 /// Other types, a row each: `TYPE => VALUE: "PLACEHOLDER", EXPECTED, PARSE`, and what to adjust of
 /// the kind.
 macro_rules! key_types {
@@ -233,6 +191,13 @@ key_types! {
         |text| Self::new(parsed(text)?), bare();
     Schedule => Self: "ENTRIES",
         "entries such as mon-fri 07:00-09:30 park 0; daily 22:00-06:00 park 0 8 cars 2", parsed;
+    Height => f64: "NUMBER", "a number from 1 to 50, in m", |text| number(text, 1.0..=50.0), bare();
+    Speed => f64: "NUMBER", "a number from 0.1 to 20, in m/s", |text| number(text, 0.1..=20.0),
+        bare();
+    Acceleration => f64: "NUMBER", "a number from 0.1 to 3, in m/s²",
+        |text| number(text, 0.1..=3.0), bare();
+    Jerk => f64: "NUMBER", "a number from 0.1 to 10, in m/s³", |text| number(text, 0.1..=10.0),
+        bare();
     Floor => Self: "FLOOR", "a floor from 0 to 253",
         |text| Self::try_from(parsed::<u8>(text)?).ok(), bare();
     Percent => u8: "PERCENT", "a whole number from 1 to 200, in per cent",
@@ -265,27 +230,38 @@ fn is_host(address: Ipv4Addr) -> bool {
     !address.is_unspecified() && !address.is_broadcast() && !address.is_multicast()
 }
 
-/// The address and port of a broadcast. 255.255.255.255 is let through, so that it can be refused
-/// with a reason of its own.
-pub(super) enum Broadcast {}
+macro_rules! declare {
+    ($($(#[doc = $about:literal])+ $Type:ident)+) => {$(
+        $(#[doc = $about])+
+        pub(super) enum $Type {}
+    )+};
+}
 
-/// A TCP or UDP port.
-pub(super) enum Port {}
-
-/// The address of a multicast group.
-pub(super) enum Multicast {}
-
-/// The name of a network interface, as the system allows it: at most 15 bytes, no slash, no space.
-pub(super) enum Interface {}
-
-/// A percentage of the rated load.
-pub(super) enum Percent {}
-
-/// A name that another service knows.
-pub(super) enum Username {}
-
-/// A group of users.
-pub(super) enum Group {}
+declare! {
+    /// The address and port of a broadcast. 255.255.255.255 is let through, so that it can be
+    /// refused with a reason of its own.
+    Broadcast
+    /// A TCP or UDP port.
+    Port
+    /// The address of a multicast group.
+    Multicast
+    /// The name of a network interface, as the system allows it.
+    Interface
+    /// A percentage of the rated load.
+    Percent
+    /// The height of a floor, in metres.
+    Height
+    /// In metres per second.
+    Speed
+    /// In metres per second squared.
+    Acceleration
+    /// In metres per second cubed.
+    Jerk
+    /// A name that another service knows.
+    Username
+    /// A group of users.
+    Group
+}
 
 /// Types of which every value is a word, a row each: `TYPE: "PLACEHOLDER", WORDS`.
 macro_rules! words {
@@ -327,6 +303,10 @@ pub(super) enum SeniorPreset {
 
 fn parsed<T: FromStr>(text: &str) -> Option<T> {
     text.parse().ok()
+}
+
+fn number(text: &str, range: RangeInclusive<f64>) -> Option<f64> {
+    parsed(text).filter(|number| range.contains(number))
 }
 
 /// A text of at most `most` bytes, each of which is accepted.

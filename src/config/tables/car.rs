@@ -1,16 +1,13 @@
 //! The node's car: `[door]`, `[motion]`, `[service]`.
 
-use std::time::Duration;
-
 use elevator_driver::{Direction, Floor};
 use elevator_fleet::car::CarSettings;
 use elevator_fleet::dispatch::Kinematics;
 
 use super::{Checker, Tables};
+use crate::config::check::human;
 use crate::config::key::KeyDefault::{Absent, Value};
-use crate::config::value::{
-    Metres, MetresPerSecond, MetresPerSecond2, MetresPerSecond3, Number, Percent, Time,
-};
+use crate::config::value::{Acceleration, Height, Jerk, Percent, Speed, Time};
 
 table! {
     /// The door of this node's car.
@@ -33,13 +30,13 @@ table! {
     /// How the cars move, the same on every node, and how long this node's car may take.
     [motion] Kinematics {
         /// The height of a floor; of the tallest, if they differ.
-        floor_height: Number<Metres, 10, 500> = Value("3.0"),
+        floor_height: Height = Value("3.0"),
         /// The highest speed.
-        rated_speed: Number<MetresPerSecond, 1, 200> = Value("1.6"),
+        rated_speed: Speed = Value("1.6"),
         /// The highest acceleration and deceleration.
-        acceleration: Number<MetresPerSecond2, 1, 30> = Value("1.0"),
+        acceleration: Acceleration = Value("1.0"),
         /// The highest rate at which the acceleration changes.
-        jerk: Number<MetresPerSecond3, 1, 100> = Value("1.6"),
+        jerk: Jerk = Value("1.6"),
         /// How long the door takes from closed to fully open.
         door_opening: Time<100, 60_000> = Value("1500 ms"),
         /// How long the door takes from fully open to closed.
@@ -126,36 +123,23 @@ pub(in crate::config) fn car_settings(tables: &Tables) -> CarSettings {
 }
 
 pub(super) fn relate(tables: &Tables, check: &Checker<'_>) {
-    let Tables { node, door, kinematics, motion, service, .. } = tables;
-    check.longer(
-        ("motion.flight_limit", motion.flight_limit.unwrap_or(Duration::MAX)),
-        (
-            &["motion.floor_height", "motion.rated_speed", "motion.acceleration", "motion.jerk"],
-            "the time from rest to rest over one floor",
-            kinematics.travel(1),
-        ),
+    let Tables { node, kinematics, motion, service, .. } = tables;
+    let (least, floors) = (kinematics.travel(1), node.floors.get());
+    check.relate(
+        motion.flight_limit.is_none_or(|limit| limit > least),
+        &[
+            "motion.flight_limit",
+            "motion.floor_height",
+            "motion.rated_speed",
+            "motion.acceleration",
+            "motion.jerk",
+        ],
+        format_args!("longer than the time from rest to rest over one floor = {}", human(least)),
     );
-    let floors = node.floors.get();
     check.relate(
         node.floors.contains(service.recall_floor),
         &["service.recall_floor", "floors"],
         format_args!("below floors = {floors}"),
-    );
-    check.longer(
-        ("door.nudge_after", door.nudge_after),
-        (&["door.dwell"], "twice dwell", door.dwell * 2),
-    );
-    check.longer(
-        ("door.blocked_after", door.blocked_after),
-        (&["door.nudge_after"], "nudge_after", door.nudge_after),
-    );
-    check.longer(
-        ("door.travel_limit", door.travel_limit),
-        (
-            &["motion.door_opening", "motion.door_closing"],
-            "door_opening and door_closing",
-            kinematics.door_opening.max(kinematics.door_closing),
-        ),
     );
     check.relate(
         service.bypass_load < service.overload,

@@ -1,14 +1,12 @@
 //! The election protocols, a table each.
-//!
-//! All of them are checked under every protocol, so that a mistake is found before the protocol is
-//! chosen.
 
 use elevator_fleet::election::bully::{Estimate, Wins};
 use elevator_fleet::election::{ElectionSettings, Preset, ballot, bully, senior, token_ring};
 use elevator_fleet::wire::Protocol;
 
 use super::{Checker, Tables};
-use crate::config::check::human;
+use crate::config::check::Order::Longer;
+use crate::config::check::Share::Once;
 use crate::config::key::KeyDefault::{Absent, Preset as ByPreset, Value};
 use crate::config::value::{Interface, Multicast, Port, SeniorPreset, Time, Whole};
 use crate::mesh::PacketSettings;
@@ -229,60 +227,22 @@ fn preset(tables: &Tables) -> (&'static str, bool) {
 }
 
 pub(super) fn relate(tables: &Tables, check: &Checker<'_>) {
-    let Tables { node, bully, senior, ballot, packets, token_ring, token_ring_presets, .. } =
-        tables;
-    check.at_most(
-        ("bully.ask_again", bully.ask_again),
-        ("bully.answer_wait", "answer_wait", bully.answer_wait),
-    );
-    check.at_most(
-        ("bully.head_start", bully.head_start),
-        ("bully.answer_wait", "answer_wait", bully.answer_wait),
-    );
+    let Tables { node, bully, packets, token_ring, token_ring_presets, .. } = tables;
     check.relate(
         bully.wins == Wins::Highest || bully.estimate != Estimate::Health,
         &["bully.wins", "bully.estimate"],
         "highest where estimate = health",
-    );
-    check.at_most(
-        ("bully.answer_wait", bully.answer_wait),
-        ("bully.coordinator_wait", "coordinator_wait", bully.coordinator_wait),
-    );
-    check.relate(
-        senior.request_period * 2 <= senior.master_loss,
-        &["senior.request_period", "senior.master_loss"],
-        format_args!("at most half of master_loss = {}", human(senior.master_loss)),
-    );
-    check.relate(
-        ballot.lost_after >= ballot.control_period * 2,
-        &["ballot.lost_after", "ballot.control_period"],
-        format_args!("at least twice control_period = {}", human(ballot.control_period * 2)),
-    );
-    check.longer(
-        ("ballot.lost_after", ballot.lost_after),
-        (&["ballot.round"], "round", ballot.round),
     );
     check.relate(
         node.election != Protocol::Ballot || packets.port != node.broadcast.port(),
         &["ballot.port", "broadcast"],
         format_args!("a port other than that of broadcast = {}", node.broadcast),
     );
-    check.longer(
-        ("token_ring.t", token_ring.t),
-        (
-            &["token_ring.acknowledgement_wait"],
-            "acknowledgement_wait",
-            token_ring.acknowledgement_wait,
-        ),
-    );
     let uses_mesh =
         node.mesh_detection != Some(false) && token_ring_presets.preset == Preset::Fleet;
     // Without the mesh a search takes all of its time, which paces a holder that searches at once.
     if uses_mesh || !token_ring.hold.is_zero() {
-        check.longer(
-            ("token_ring.hold", token_ring.hold),
-            (&["token_ring.search_wait"], "search_wait", token_ring.search_wait),
-        );
+        check.compare(&("token_ring.hold", Longer, Once, "token_ring.search_wait"));
     }
     // The bounds of a preset hold for its rules without the mesh's reports.
     let (key, uses_mesh) = preset(tables);

@@ -6,7 +6,6 @@ use elevator_fleet::node::MeshTimes;
 
 use super::{Checker, Tables};
 use crate::config::DispatchSettings;
-use crate::config::check::human;
 use crate::config::key::KeyDefault::Value;
 use crate::config::value::{Time, Whole};
 
@@ -84,7 +83,7 @@ table! {
     }
 }
 
-pub(super) fn relate(Tables { mesh, climate, dispatch, node, .. }: &Tables, check: &Checker<'_>) {
+pub(super) fn relate(Tables { climate, dispatch, node, .. }: &Tables, check: &Checker<'_>) {
     let (schedule, top) = (&dispatch.schedule, node.floors.top());
     check.relate(
         schedule.top().is_none_or(|highest| highest <= top),
@@ -100,41 +99,6 @@ pub(super) fn relate(Tables { mesh, climate, dispatch, node, .. }: &Tables, chec
             covered.as_deref().unwrap_or_default()
         ),
     );
-    let (beacon, dead) = (mesh.beacon_period, mesh.dead_after);
-    for (key, time, other, words, most) in [
-        ("mesh.beacon_period", beacon, "mesh.dead_after", "dead_after / 4", dead / 4),
-        ("mesh.beacon_gap", mesh.beacon_gap, "mesh.beacon_period", "beacon_period", beacon),
-        ("mesh.probe_after", mesh.probe_after, "mesh.dead_after", "dead_after", dead),
-        ("mesh.probe_period", mesh.probe_period, "mesh.dead_after", "dead_after", dead),
-    ] {
-        check.at_most((key, time), (other, words, most));
-    }
-    check.relate(
-        mesh.probe_after >= beacon,
-        &["mesh.probe_after", "mesh.beacon_period"],
-        format_args!("at least beacon_period = {}", human(beacon)),
-    );
-    check.longer(
-        ("mesh.repair_after", mesh.repair_after),
-        (&["mesh.beacon_period"], "beacon_period", beacon),
-    );
-
-    let poll = climate.poll_period;
-    check.relate(
-        climate.gather_time < poll,
-        &["climate.gather_time", "climate.poll_period"],
-        format_args!("below poll_period = {}", human(poll)),
-    );
-    for (key, limit) in [
-        ("climate.reading_limit", climate.reading_limit),
-        ("climate.display_limit", climate.display_limit),
-    ] {
-        check.relate(
-            limit >= poll * 2,
-            &[key, "climate.poll_period"],
-            format_args!("at least twice poll_period = {}", human(poll)),
-        );
-    }
     check.relate(
         climate.brightness_least <= climate.brightness_most,
         &["climate.brightness_least", "climate.brightness_most"],

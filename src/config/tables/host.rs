@@ -6,11 +6,9 @@ use std::path::PathBuf;
 use elevator_driver::LineSettings;
 
 use super::{Checker, Tables};
-use crate::config::check::human;
 use crate::config::key::KeyDefault::{Absent, Value};
 use crate::config::value::{Group, Time};
-use crate::log::LogFilter;
-use crate::log::{LogFormat, LogSettings};
+use crate::log::{LogFilter, LogFormat, LogSettings};
 
 table! {
     /// Read-only access for users other than the node's own.
@@ -86,7 +84,7 @@ table! {
 }
 
 pub(super) fn relate(tables: &Tables, check: &Checker<'_>) {
-    let Tables { operator, http, panel_line, .. } = tables;
+    let Tables { operator, http, .. } = tables;
     check.relate(
         operator.read_only_socket.is_some() || operator.read_only_group.is_none(),
         &["operator.read_only_group", "operator.read_only_socket"],
@@ -105,10 +103,5 @@ pub(super) fn relate(tables: &Tables, check: &Checker<'_>) {
         &["http.address", "http.certificate"],
         "on loopback, such as 127.0.0.1:7080, unless http.certificate and http.key are set for TLS: \
          without it everybody on the network could read tokens",
-    );
-    check.relate(
-        panel_line.silence >= panel_line.heartbeat * 3,
-        &["panel_line.silence_limit", "panel_line.heartbeat"],
-        format_args!("at least three times heartbeat = {}", human(panel_line.heartbeat)),
     );
 }

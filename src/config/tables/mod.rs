@@ -12,7 +12,9 @@
 //! a type of the brain or the driver, or declares a `struct` where several share its keys; a field
 //! that is not named like its key is written `field as key`.
 
-use super::check::Checker;
+use super::check::Order::{AtLeast, AtMost, Below, Longer};
+use super::check::Share::{Half, Once, Quarter, Thrice, Twice};
+use super::check::{Checker, TimeRule};
 use super::key::Table;
 
 /// One table (`_`: the keys that are in none), for a type that has the fields, or with a `struct`
@@ -129,9 +131,38 @@ tables! {
     log: crate::log::LogSettings,
 }
 
+/// How times relate to others. All of them are checked under every protocol, so that a mistake is
+/// found before the protocol is chosen.
+const TIMES: &[TimeRule] = &[
+    ("door.nudge_after", Longer, Twice, "door.dwell"),
+    ("door.blocked_after", Longer, Once, "door.nudge_after"),
+    ("door.travel_limit", Longer, Once, "motion.door_opening"),
+    ("door.travel_limit", Longer, Once, "motion.door_closing"),
+    ("mesh.beacon_period", AtMost, Quarter, "mesh.dead_after"),
+    ("mesh.beacon_gap", AtMost, Once, "mesh.beacon_period"),
+    ("mesh.probe_after", AtMost, Once, "mesh.dead_after"),
+    ("mesh.probe_after", AtLeast, Once, "mesh.beacon_period"),
+    ("mesh.probe_period", AtMost, Once, "mesh.dead_after"),
+    ("mesh.repair_after", Longer, Once, "mesh.beacon_period"),
+    ("climate.gather_time", Below, Once, "climate.poll_period"),
+    ("climate.reading_limit", AtLeast, Twice, "climate.poll_period"),
+    ("climate.display_limit", AtLeast, Twice, "climate.poll_period"),
+    ("bully.ask_again", AtMost, Once, "bully.answer_wait"),
+    ("bully.head_start", AtMost, Once, "bully.answer_wait"),
+    ("bully.answer_wait", AtMost, Once, "bully.coordinator_wait"),
+    ("senior.request_period", AtMost, Half, "senior.master_loss"),
+    ("ballot.lost_after", AtLeast, Twice, "ballot.control_period"),
+    ("ballot.lost_after", Longer, Once, "ballot.round"),
+    ("token_ring.t", Longer, Once, "token_ring.acknowledgement_wait"),
+    ("panel_line.silence_limit", AtLeast, Thrice, "panel_line.heartbeat"),
+];
+
 impl Tables {
     /// Checks every value beside the others; the errors are in the checker.
     pub(super) fn relate(&self, check: &Checker<'_>) {
+        for rule in TIMES {
+            check.compare(rule);
+        }
         node::relate(self, check);
         car::relate(self, check);
         fleet::relate(self, check);
