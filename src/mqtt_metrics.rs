@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use prometheus::core::Collector;
 use prometheus::{IntCounter, IntCounterVec, IntGauge, Opts};
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -12,9 +13,6 @@ use tracing::warn;
 
 /// Between two warnings about dropped events.
 const WARN_PERIOD: Duration = Duration::from_mins(1);
-
-/// What the metric calls [`CallOutcome::Dropped`].
-const DROPPED: &str = "dropped";
 
 /// The refused topics of all connections, for others to see.
 pub(super) type Refused = watch::Sender<BTreeSet<String>>;
@@ -31,17 +29,32 @@ pub(super) enum CallOutcome {
     Dropped,
 }
 
+impl CallOutcome {
+    const ALL: [Self; 4] = [Self::Taken, Self::Repeated, Self::Refused, Self::Dropped];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Taken => "taken",
+            Self::Repeated => "repeated",
+            Self::Refused => "refused",
+            Self::Dropped => "dropped",
+        }
+    }
+}
+
 /// Counted as it happens; clones count together.
 #[derive(Debug, Clone)]
 pub(crate) struct Counted {
-    connected: IntGauge,
-    published: IntCounter,
-    dropped: IntCounter,
-    answers_dropped: IntCounter,
-    states_dropped: IntCounter,
+    /// Whether the node publishes.
+    pub(super) connected: IntGauge,
+    pub(super) published: IntCounter,
+    pub(super) events_dropped: IntCounter,
+    pub(super) answers_dropped: IntCounter,
+    pub(super) states_dropped: IntCounter,
     calls: IntCounterVec,
     queued: Arc<AtomicUsize>,
-    refused: Refused,
+    /// The topics that the broker refuses, of which the connections keep account.
+    pub(super) refused: Refused,
 }
 
 impl Counted {
@@ -51,40 +64,39 @@ impl Counted {
             "Calls and session requests received over MQTT.",
         );
         let calls = IntCounterVec::new(calls, &["outcome"])?;
-        for outcome in ["taken", "repeated", "refused", DROPPED] {
-            calls.with_label_values(&[outcome]);
+        for outcome in CallOutcome::ALL {
+            calls.with_label_values(&[outcome.name()]);
         }
+        let counter = |name: &str, what: &str| {
+            IntCounter::new(format!("liftmesh_mqtt_{name}_total"), format!("{what}."))
+        };
         Ok(Self {
             connected: IntGauge::new(
                 "liftmesh_mqtt_publishing",
                 "1 if the node publishes the fleet's state to the MQTT broker.",
             )?,
-            published: IntCounter::new(
-                "liftmesh_mqtt_published_total",
-                "Messages of the fleet that the MQTT broker accepted from this node.",
+            published: counter(
+                "published",
+                "Messages of the fleet that the MQTT broker accepted from this node",
             )?,
-            dropped: IntCounter::new(
-                "liftmesh_mqtt_events_dropped_total",
+            events_dropped: counter(
+                "events_dropped",
                 "Events dropped because the MQTT broker refused them, was too slow or was away too \
-                 long.",
+                 long",
             )?,
-            answers_dropped: IntCounter::new(
-                "liftmesh_mqtt_answers_dropped_total",
+            answers_dropped: counter(
+                "answers_dropped",
                 "Answers to calls dropped because the MQTT broker refused them, was too slow or \
-                 was away too long.",
+                 was away too long",
             )?,
-            states_dropped: IntCounter::new(
-                "liftmesh_mqtt_states_dropped_total",
-                "States of the fleet that the MQTT broker refused.",
+            states_dropped: counter(
+                "states_dropped",
+                "States of the fleet that the MQTT broker refused",
             )?,
             calls,
             queued: Arc::default(),
             refused: Refused::default(),
         })
-    }
-
-    pub(super) fn set_connected(&self, is_connected: bool) {
-        self.connected.set(is_connected.into());
     }
 
     pub(super) fn set_queued(&self, messages: usize) {
@@ -96,91 +108,57 @@ impl Counted {
         self.queued.load(Ordering::Relaxed)
     }
 
-    /// The topics that the broker refuses, of which the connections keep account.
-    pub(super) fn refused(&self) -> Refused {
-        self.refused.clone()
-    }
-
     /// The topics that the broker refuses.
     pub(super) fn refused_topics(&self) -> Vec<String> {
         self.refused.borrow().iter().cloned().collect()
     }
 
-    pub(super) fn publish(&self) {
-        self.published.inc();
-    }
-
-    pub(super) fn drop_events(&self, events: u64) {
-        self.dropped.inc_by(events);
-    }
-
-    pub(super) fn drop_answers(&self, answers: u64) {
-        self.answers_dropped.inc_by(answers);
-    }
-
-    pub(super) fn drop_state(&self) {
-        self.states_dropped.inc();
-    }
-
-    pub(super) fn count_call(&self, outcome: CallOutcome) {
-        let word = match outcome {
-            CallOutcome::Taken => "taken",
-            CallOutcome::Repeated => "repeated",
-            CallOutcome::Refused => "refused",
-            CallOutcome::Dropped => DROPPED,
-        };
-        self.calls.with_label_values(&[word]).inc();
+    pub(super) fn calls(&self, outcome: CallOutcome) -> IntCounter {
+        self.calls.with_label_values(&[outcome.name()])
     }
 
     /// Everything, for a registry.
-    pub(crate) fn collectors(&self) -> Vec<Box<dyn prometheus::core::Collector>> {
-        vec![
-            Box::new(self.connected.clone()),
-            Box::new(self.published.clone()),
-            Box::new(self.dropped.clone()),
-            Box::new(self.answers_dropped.clone()),
-            Box::new(self.states_dropped.clone()),
-            Box::new(self.calls.clone()),
-        ]
+    pub(crate) fn collectors(&self) -> Vec<Box<dyn Collector>> {
+        let Self { published, events_dropped, answers_dropped, states_dropped, .. } = self.clone();
+        let counters = [published, events_dropped, answers_dropped, states_dropped];
+        let mut all: Vec<Box<dyn Collector>> =
+            vec![Box::new(self.connected.clone()), Box::new(self.calls.clone())];
+        all.extend(counters.map(|counter| Box::new(counter) as Box<dyn Collector>));
+        all
     }
 }
 
 /// Warns of what was dropped: of each kind, not more often than once in [`WARN_PERIOD`].
 #[derive(Debug, Default)]
 pub(super) struct DropWatch {
-    events: Warned,
-    answers: Warned,
-    calls: Warned,
+    /// When each was warned of, and how many there had been.
+    warned: [Option<(Instant, u64)>; 3],
 }
-
-/// When it was warned of, and how many there had been.
-type Warned = Option<(Instant, u64)>;
 
 impl DropWatch {
     pub(super) fn check(&mut self, counted: &Counted) {
-        if let Some(events) = news(&mut self.events, counted.dropped.get()) {
-            warn!(events, "events were dropped: the MQTT broker does not keep up, or refuses them");
-        }
-        if let Some(answers) = news(&mut self.answers, counted.answers_dropped.get()) {
-            warn!(
-                answers,
-                "answers to calls were dropped: the MQTT broker does not keep up, or refuses them"
-            );
-        }
-        let calls = counted.calls.with_label_values(&[DROPPED]).get();
-        if let Some(calls) = news(&mut self.calls, calls) {
-            warn!(calls, "calls with QoS 0 were dropped: they came faster than they can be placed");
+        let now = Instant::now();
+        let kinds = [
+            (
+                counted.events_dropped.get(),
+                "events were dropped: the MQTT broker does not keep up, or refuses them",
+            ),
+            (
+                counted.answers_dropped.get(),
+                "answers to calls were dropped: the MQTT broker does not keep up, or refuses them",
+            ),
+            (
+                counted.calls(CallOutcome::Dropped).get(),
+                "calls with QoS 0 were dropped: they came faster than they can be placed",
+            ),
+        ];
+        for (warned, (dropped, message)) in self.warned.iter_mut().zip(kinds) {
+            let known = warned.map_or(0, |(_, known)| known);
+            let is_time = warned.is_none_or(|(at, _)| now - at >= WARN_PERIOD);
+            if dropped > known && is_time {
+                *warned = Some((now, dropped));
+                warn!(count = dropped - known, "{message}");
+            }
         }
     }
-}
-
-/// How many have been dropped since the last warning, if it is time for one.
-fn news(warned: &mut Warned, dropped: u64) -> Option<u64> {
-    let now = Instant::now();
-    let known = warned.map_or(0, |(_, known)| known);
-    let is_time = warned.is_none_or(|(at, _)| now - at >= WARN_PERIOD);
-    (dropped > known && is_time).then(|| {
-        *warned = Some((now, dropped));
-        dropped - known
-    })
 }

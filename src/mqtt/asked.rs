@@ -1,7 +1,6 @@
 //! What clients ask for over MQTT: the payloads of `calls` and `sessions`.
 
 use axum::http::StatusCode;
-use elevator_driver::Floor;
 use elevator_fleet::json::CallForm;
 use elevator_fleet::node::Access;
 use elevator_fleet::settings::RequestId;
@@ -41,27 +40,19 @@ struct PlaceCall {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 enum SessionForm {
     /// The body of `POST /api/v1/sessions`.
     Open(OpenSession),
     /// That of `PUT /api/v1/sessions/{id}`, with the id.
-    Go(Go),
-    End(End),
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Go {
-    id: String,
-    floor: u8,
-    seconds: Option<u16>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct End {
-    id: String,
+    Go {
+        id: String,
+        floor: u8,
+        seconds: Option<u16>,
+    },
+    End {
+        id: String,
+    },
 }
 
 impl Inbox {
@@ -113,30 +104,26 @@ impl Inbox {
                     }
                 })
             }
-            Self::Sessions => {
-                let read: SessionForm = serde_json::from_slice(payload).map_err(malformed)?;
-                read.asked()
-            }
+            Self::Sessions => Ok(match serde_json::from_slice(payload).map_err(malformed)? {
+                // There is no token that could give it.
+                SessionForm::Open(OpenSession { access: true, .. }) => {
+                    return Err(Problem::malformed("a right of access needs HTTP and a token"));
+                }
+                SessionForm::Open(mut session) => {
+                    let request_id = session.request_id.take().ok_or_else(no_id)?;
+                    check_id(&request_id)?;
+                    Asked::Open { session, request_id }
+                }
+                SessionForm::Go { id, floor: to, seconds } => {
+                    let (floor, access) = (floor(to)?, Access::Public);
+                    let change = SessionChange::Floor { floor, seconds, access };
+                    Asked::Change { id: named(&id)?, change }
+                }
+                SessionForm::End { id } => {
+                    Asked::Change { id: named(&id)?, change: SessionChange::End }
+                }
+            }),
         }
-    }
-}
-
-impl SessionForm {
-    fn asked(self) -> Result<Asked, Problem> {
-        Ok(match self {
-            Self::Open(OpenSession { access: true, .. }) => return Err(no_access()),
-            Self::Open(mut session) => {
-                let request_id = session.request_id.take().ok_or_else(no_id)?;
-                check_id(&request_id)?;
-                Asked::Open { session, request_id }
-            }
-            Self::Go(Go { id, floor: to, seconds }) => {
-                let floor: Floor = floor(to)?;
-                let change = SessionChange::Floor { floor, seconds, access: Access::Public };
-                Asked::Change { id: named(&id)?, change }
-            }
-            Self::End(End { id }) => Asked::Change { id: named(&id)?, change: SessionChange::End },
-        })
     }
 }
 
@@ -146,19 +133,14 @@ impl Asked {
         !matches!(self, Self::Call { .. })
     }
 
-    /// The session that it is to change.
-    pub(super) fn session(&self) -> Option<RequestId> {
+    /// The request's id, and the session that it is to change.
+    pub(super) fn names(&self) -> (Option<String>, Option<RequestId>) {
         match self {
-            Self::Change { id, .. } => Some(*id),
-            Self::Call { .. } | Self::Trip { .. } | Self::Open { .. } => None,
-        }
-    }
-
-    pub(super) fn request_id(&self) -> Option<&str> {
-        match self {
-            Self::Call { request_id, .. } => request_id.as_deref(),
-            Self::Trip { request_id, .. } | Self::Open { request_id, .. } => Some(request_id),
-            Self::Change { .. } => None,
+            Self::Call { request_id, .. } => (request_id.clone(), None),
+            Self::Trip { request_id, .. } | Self::Open { request_id, .. } => {
+                (Some(request_id.clone()), None)
+            }
+            Self::Change { id, .. } => (None, Some(*id)),
         }
     }
 }
@@ -169,43 +151,14 @@ fn named(id: &str) -> Result<RequestId, Problem> {
 
 /// The broker may deliver a message twice, and a second session would have a second car.
 fn no_id() -> Problem {
-    Problem::malformed("a robot's request over MQTT needs a request_id".to_owned())
+    Problem::malformed("a robot's request over MQTT needs a request_id")
 }
 
 /// No answer may go to the topic that was named.
 pub(super) fn no_topic() -> Problem {
-    Problem::malformed("a robot's request over MQTT needs a topic for answers".to_owned())
-}
-
-/// There is no token that could give it.
-fn no_access() -> Problem {
-    Problem::malformed("a right of access needs HTTP and a token".to_owned())
+    Problem::malformed("a robot's request over MQTT needs a topic for answers")
 }
 
 pub(super) fn too_large(detail: String) -> Problem {
     Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", detail)
-}
-
-/// The parts of a call that a client publishes, for a fuzzer: the id of the request, and the call.
-#[cfg(feature = "fuzzing")]
-pub(super) fn read_call(payload: &[u8]) -> Result<(Option<String>, String), String> {
-    let json = |call: &CallWish| serde_json::to_string(call).unwrap_or_default();
-    let asked = Inbox::Calls.read(payload).map_err(|problem| told(&problem))?;
-    let id = asked.request_id().map(str::to_owned);
-    match asked {
-        Asked::Call { form, .. } => Ok((id, json(&CallWish::Order(form)))),
-        Asked::Trip { trip, .. } => Ok((id, json(&CallWish::Robot(trip)))),
-        Asked::Open { .. } | Asked::Change { .. } => Err("null".to_owned()),
-    }
-}
-
-/// What is wrong with what a client publishes about a session, if anything is, for a fuzzer.
-#[cfg(feature = "fuzzing")]
-pub(super) fn read_session(payload: &[u8]) -> Result<(), String> {
-    Inbox::Sessions.read(payload).map(drop).map_err(|problem| told(&problem))
-}
-
-#[cfg(feature = "fuzzing")]
-fn told(problem: &Problem) -> String {
-    serde_json::to_string(problem).unwrap_or_default()
 }

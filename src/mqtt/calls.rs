@@ -14,7 +14,7 @@ use bytes::Bytes;
 use elevator_fleet::json::CallForm;
 use elevator_fleet::model::Call;
 use elevator_fleet::node::{Access, CallRequest, Requested, Status};
-use elevator_fleet::settings::{RequestId, Session};
+use elevator_fleet::settings::Session;
 use liftmesh_api::SessionView;
 use rumqttc::v5::mqttbytes::v5::{Publish, PublishProperties};
 use serde::Serialize;
@@ -73,12 +73,34 @@ struct Waiting {
     correlation: Option<Bytes>,
 }
 
-/// What became of a request.
+/// What became of a request that was fulfilled.
 #[derive(Debug)]
 struct Done {
     said: Said,
     outcome: CallOutcome,
     awaits: Option<Awaited>,
+}
+
+/// Why a request was not fulfilled.
+#[derive(Debug)]
+enum Unmet {
+    Refused(Problem),
+    NoAnswer,
+}
+
+impl From<Problem> for Unmet {
+    fn from(problem: Problem) -> Self {
+        Self::Refused(problem)
+    }
+}
+
+impl From<Refused> for Unmet {
+    fn from(refused: Refused) -> Self {
+        match refused.code {
+            ErrorCode::NoAnswer => Self::NoAnswer,
+            _ => Self::Refused(refused.into()),
+        }
+    }
 }
 
 /// What a client is told.
@@ -96,13 +118,6 @@ enum Awaited {
     Order(Call),
     /// That the settings outlive this node.
     Settings,
-}
-
-/// A request that was fulfilled and is not acknowledged yet.
-#[derive(Debug)]
-struct Held {
-    ack: Ack,
-    awaits: Awaited,
 }
 
 /// What to do about a call.
@@ -135,20 +150,15 @@ pub(super) struct Desk {
     kept: VecDeque<Waiting>,
     /// The others.
     not_kept: VecDeque<Waiting>,
-    held: Vec<Held>,
+    /// What was fulfilled and is not acknowledged yet.
+    held: Vec<(Ack, Awaited)>,
     next_at: Instant,
 }
 
 impl Desk {
     pub(super) fn new(node_loop: NodeLoop, prefix: Prefix) -> Self {
-        Self {
-            node_loop,
-            prefix,
-            kept: VecDeque::new(),
-            not_kept: VecDeque::new(),
-            held: Vec::new(),
-            next_at: Instant::now(),
-        }
+        let (kept, not_kept, held) = Default::default();
+        Self { node_loop, prefix, kept, not_kept, held, next_at: Instant::now() }
     }
 
     /// Takes a call that is to be placed.
@@ -163,26 +173,32 @@ impl Desk {
         if !ack.is_awaited() && self.not_kept.len() >= NOT_KEPT {
             return Err(Overflow::NotKept);
         }
-        let asked = message.properties.as_ref();
-        let answer_to = match asked.and_then(|properties| properties.response_topic.as_deref()) {
-            Some(topic) => self.is_for_answers(topic).then(|| topic.to_owned()),
+        let said = message.properties.as_ref();
+        let answer_to = match said.and_then(|said| said.response_topic.as_ref()) {
+            Some(topic) => self.is_for_answers(topic).then(|| topic.clone()),
             None => Some(self.prefix.topic(ANSWERS)),
         };
-        let correlation = asked.and_then(|properties| properties.correlation_data.as_ref());
-        let is_long = correlation.is_some_and(|data| data.len() > LONGEST_CORRELATION);
-        let mut asked_for = if is_long {
-            Err(too_large(format!("correlation data has at most {LONGEST_CORRELATION} bytes")))
-        } else {
-            inbox.read(&message.payload)
-        };
-        // Nobody would be told of the session, nor could end it.
-        if answer_to.is_none() && asked_for.as_ref().is_ok_and(Asked::is_of_robot) {
-            asked_for = Err(no_topic());
-        }
         // Copied: the rest of the message need not be kept for it.
-        let correlation = correlation.filter(|_| !is_long).map(|data| Bytes::copy_from_slice(data));
+        let correlation = said.and_then(|said| said.correlation_data.as_ref());
+        let correlation = correlation.map(|data| Bytes::copy_from_slice(data));
+        let is_short = |data: &Bytes| data.len() <= LONGEST_CORRELATION;
+        let asked = if correlation.as_ref().is_none_or(is_short) {
+            inbox.read(&message.payload)
+        } else {
+            Err(too_large(format!("correlation data has at most {LONGEST_CORRELATION} bytes")))
+        };
+        let asked = match asked {
+            // Nobody would be told of the session, nor could end it.
+            Ok(asked) if asked.is_of_robot() && answer_to.is_none() => Err(no_topic()),
+            asked => asked,
+        };
         let queue = if ack.is_awaited() { &mut self.kept } else { &mut self.not_kept };
-        queue.push_back(Waiting { ack, asked: asked_for, answer_to, correlation });
+        queue.push_back(Waiting {
+            ack,
+            asked,
+            answer_to,
+            correlation: correlation.filter(is_short),
+        });
         Ok(())
     }
 
@@ -208,127 +224,118 @@ impl Desk {
         let Some(Waiting { ack, asked, answer_to, correlation }) = next else {
             return Ok(None);
         };
-        let understood = asked.as_ref().ok();
-        let request_id = understood.and_then(|asked| asked.request_id()).map(str::to_owned);
-        let session = understood.and_then(Asked::session);
+        let (request_id, session) = asked.as_ref().map_or((None, None), Asked::names);
         let done = match asked {
-            Ok(asked) => self.fulfil(asked, answer_to.as_deref().unwrap_or_default()).await?,
-            Err(problem) => Err(problem),
+            Ok(asked) => self.fulfil(asked, answer_to.as_deref().unwrap_or_default()).await,
+            Err(problem) => Err(problem.into()),
         };
-        let names = (request_id.as_deref(), session);
-        let answer = answer_to.map(|topic| answer(topic, correlation, names, &done));
-        let (acknowledge, outcome) = match done {
-            Ok(Done { outcome, awaits, .. }) => (self.hold(ack, awaits), outcome),
-            Err(_problem) => (Some(ack), CallOutcome::Refused),
+        let request_id = request_id.as_deref();
+        let (payload, content_type) = match &done {
+            Ok(Done { said, .. }) => (json(&Answered { request_id, id: None, answer: said }), JSON),
+            Err(Unmet::Refused(problem)) => {
+                let id = session.map(|id| id.to_string());
+                let answered = Answered { request_id, id, answer: problem };
+                (json(&answered), "application/problem+json")
+            }
+            Err(Unmet::NoAnswer) => return Err(NoAnswer),
         };
-        Ok(Some(Handled { acknowledge, answer, outcome }))
+        let properties = PublishProperties {
+            payload_format_indicator: Some(1),
+            content_type: Some(content_type.to_owned()),
+            correlation_data: correlation,
+            ..PublishProperties::default()
+        };
+        let answer = |topic| Message { topic, payload, retain: false, properties };
+        let (outcome, awaits) =
+            done.map_or((CallOutcome::Refused, None), |done| (done.outcome, done.awaits));
+        let acknowledge = match awaits {
+            Some(awaits) if ack.is_awaited() => {
+                self.held.push((ack, awaits));
+                None
+            }
+            Some(_) | None => Some(ack),
+        };
+        Ok(Some(Handled { acknowledge, answer: answer_to.map(answer), outcome }))
     }
 
     /// The requests of which a state of the node says that nothing has to be waited for any more: they
     /// are to be acknowledged.
     pub(super) fn settle(&mut self, status: &Status) -> Vec<Ack> {
-        let order_of = |of: &Call| status.orders.iter().find(|order| order.call == *of);
-        let is_open = |held: &Held| match &held.awaits {
-            Awaited::Order(call) => order_of(call).is_some_and(|order| !order.promised),
-            Awaited::Settings => !status.settings_held,
+        let is_settled = |(_, awaits): &mut (Ack, Awaited)| match awaits {
+            Awaited::Order(call) => {
+                let order = status.orders.iter().find(|order| order.call == *call);
+                order.is_none_or(|order| order.promised)
+            }
+            Awaited::Settings => status.settings_held,
         };
-        let settled = self.held.extract_if(.., |held| !is_open(held));
-        settled.map(|held| held.ack).collect()
+        self.held.extract_if(.., is_settled).map(|(ack, _)| ack).collect()
     }
 
     /// Does what a client asks for whose answers go to this topic.
-    async fn fulfil(
-        &mut self,
-        asked: Asked,
-        answer_to: &str,
-    ) -> Result<Result<Done, Problem>, NoAnswer> {
+    async fn fulfil(&self, asked: Asked, answer_to: &str) -> Result<Done, Unmet> {
         match asked {
             Asked::Call { form, request_id } => self.place(form, request_id, answer_to).await,
             Asked::Trip { trip, request_id } => {
                 let session = OpenSession::of_trip(trip.clone(), None, false);
-                let opened = self.open(session, &request_id, answer_to).await?;
-                Ok(opened.map(|(session, outcome)| Done {
-                    said: Said::Call(PlacedCall::of_trip(session.id, trip)),
-                    outcome,
-                    awaits: Some(Awaited::Settings),
-                }))
+                let (session, outcome) = self.open(session, &request_id, answer_to).await?;
+                let said = Said::Call(PlacedCall::of_trip(session.id, trip));
+                Ok(Done { said, outcome, awaits: Some(Awaited::Settings) })
             }
             Asked::Open { session, request_id } => {
-                let opened = self.open(session, &request_id, answer_to).await?;
-                Ok(opened.map(|(session, outcome)| Done::session(&session, outcome)))
+                let (session, outcome) = self.open(session, &request_id, answer_to).await?;
+                Ok(Done::session(&session, outcome))
             }
             Asked::Change { id, change } => {
                 if Way::Mqtt.owner(answer_to.as_bytes()) != id.owner {
                     let detail = "the session was opened with another topic for answers";
-                    return Ok(Err(other_owner(detail)));
+                    return Err(other_owner(detail).into());
                 }
-                let changed = self.node_loop.change_session(id, change, bearer()).await;
-                let changed = answered(changed)?.and_then(|session| session.map_err(refused));
-                Ok(changed.map(|session| Done::session(&session, CallOutcome::Taken)))
+                let changed = self.node_loop.change_session(id, change, bearer()).await?;
+                Ok(Done::session(&changed.map_err(refused)?, CallOutcome::Taken))
             }
         }
     }
 
     async fn open(
-        &mut self,
+        &self,
         session: OpenSession,
         request_id: &str,
         answer_to: &str,
-    ) -> Result<Result<(Session, CallOutcome), Problem>, NoAnswer> {
+    ) -> Result<(Session, CallOutcome), Unmet> {
         let id = Way::Mqtt.request(answer_to.as_bytes(), request_id);
-        let request = match session.request(id, bearer(), Access::Public) {
-            Ok(request) => request,
-            Err(problem) => return Ok(Err(problem)),
-        };
-        let opened = answered(self.node_loop.open_session(request).await)?;
-        let opened = opened.and_then(|session| session.map_err(refused));
-        Ok(opened.map(|(session, is_new)| {
-            (session, if is_new { CallOutcome::Taken } else { CallOutcome::Repeated })
-        }))
+        let request = session.request(id, bearer(), Access::Public)?;
+        let (session, is_new) = self.node_loop.open_session(request).await?.map_err(refused)?;
+        Ok((session, if is_new { CallOutcome::Taken } else { CallOutcome::Repeated }))
     }
 
     async fn place(
-        &mut self,
+        &self,
         form: CallForm,
         request_id: Option<String>,
         answer_to: &str,
-    ) -> Result<Result<Done, Problem>, NoAnswer> {
-        let call = match Call::try_from(&form) {
-            Ok(call) => call,
-            Err(cause) => return Ok(Err(Refused::new(ErrorCode::NoSuchButton, &cause).into())),
-        };
+    ) -> Result<Done, Unmet> {
+        let call = Call::try_from(&form);
+        let call = call.map_err(|cause| Refused::new(ErrorCode::NoSuchButton, &cause))?;
         let id = request_id.map(|id| Way::Mqtt.request(answer_to.as_bytes(), &id));
+        let access = Access::Public;
         let requested = match id {
-            None => self.node_loop.order(&form, Access::Public).await.map(Requested::Now),
+            None => Requested::Now(self.node_loop.order(&form, access).await?),
             Some(id) => {
-                let (bearer, call) = (bearer(), call.clone());
-                let access = Access::Public;
-                self.node_loop.request(CallRequest { id, bearer, call, access }).await
+                let request = CallRequest { id, bearer: bearer(), call: call.clone(), access };
+                self.node_loop.request(request).await?
             }
         };
-        let (taken, outcome) = match answered(requested)? {
-            Ok(Requested::Now(taken)) => (taken, CallOutcome::Taken),
-            Ok(Requested::Before(taken)) => (taken, CallOutcome::Repeated),
-            Ok(Requested::ForAnotherCall) => return Ok(Err(id_reused())),
-            Err(problem) => return Ok(Err(problem)),
+        let (taken, outcome) = match requested {
+            Requested::Now(taken) => (taken, CallOutcome::Taken),
+            Requested::Before(taken) => (taken, CallOutcome::Repeated),
+            Requested::ForAnotherCall => return Err(id_reused().into()),
         };
         let said = PlacedCall::new(&call, form, taken, id);
         let awaits = match said.state {
             PlacedState::Absorbed => None,
             PlacedState::Placed => Some(Awaited::Order(call)),
         };
-        Ok(Ok(Done { said: Said::Call(said), outcome, awaits }))
-    }
-
-    /// Returns the acknowledgement if nothing has to be waited for.
-    fn hold(&mut self, ack: Ack, awaits: Option<Awaited>) -> Option<Ack> {
-        match awaits {
-            Some(awaits) if ack.is_awaited() => {
-                self.held.push(Held { ack, awaits });
-                None
-            }
-            Some(_) | None => Some(ack),
-        }
+        Ok(Done { said: Said::Call(said), outcome, awaits })
     }
 
     /// Whether a caller may have its answer there: not where the node says something else.
@@ -348,40 +355,9 @@ impl Done {
     }
 }
 
-/// What the node's loop has answered.
-fn answered<T>(reply: Result<T, Refused>) -> Result<Result<T, Problem>, NoAnswer> {
-    match reply {
-        Ok(reply) => Ok(Ok(reply)),
-        Err(refused) if refused.code == ErrorCode::NoAnswer => Err(NoAnswer),
-        Err(refused) => Ok(Err(refused.into())),
-    }
-}
-
 /// Who makes a request, for people: the broker does not say.
 fn bearer() -> String {
     "MQTT".to_owned()
-}
-
-fn answer(
-    topic: String,
-    correlation_data: Option<Bytes>,
-    (request_id, session): (Option<&str>, Option<RequestId>),
-    done: &Result<Done, Problem>,
-) -> Message {
-    let (payload, content_type) = match done {
-        Ok(Done { said, .. }) => (json(&Answered { request_id, id: None, answer: said }), JSON),
-        Err(problem) => {
-            let id = session.map(|id| id.to_string());
-            (json(&Answered { request_id, id, answer: problem }), "application/problem+json")
-        }
-    };
-    let properties = PublishProperties {
-        payload_format_indicator: Some(1),
-        content_type: Some(content_type.to_owned()),
-        correlation_data,
-        ..PublishProperties::default()
-    };
-    Message { topic, payload, retain: false, properties }
 }
 
 fn json(value: &impl Serialize) -> Bytes {

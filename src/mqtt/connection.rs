@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep_until};
 use tracing::{debug, info, warn};
 
 use super::access::Access;
-use super::line::{End, Heard, Line, Message};
+use super::line::{End, Heard, Line, Message, Why};
 use super::refusals::Refusals;
 use crate::mqtt_metrics::Refused;
 
@@ -35,8 +35,6 @@ pub(super) enum News {
     Taken(Message),
     /// The broker has refused this message.
     Refused(Message),
-    /// Nothing.
-    Other,
     /// It is not there any more, and will be opened again.
     Disconnected,
 }
@@ -85,43 +83,36 @@ impl Connection {
     /// What comes next; `is_broker_there` says whether another connection with the broker stands. Nothing
     /// is lost if this is dropped while it waits.
     pub(super) async fn next(&mut self, is_broker_there: bool) -> News {
-        let line = if let Some(line) = &mut self.line {
-            line
-        } else {
-            sleep_until(self.retry_at).await;
-            self.line.insert(Line::open(self.options.clone(), self.access.clone()))
-        };
-        match line.next().await {
-            Heard::Connected => {
-                self.is_known_to_fail = false;
-                self.connected_at = Some(Instant::now());
-                info!(purpose = self.purpose, "connected to the MQTT broker");
-                News::Connected
-            }
-            Heard::Message(message) => News::Message(Box::new(message)),
-            Heard::Alive => News::Other,
-            Heard::Acknowledged(message, Ok(())) => {
-                self.refusals.on_taken(&message.topic);
-                News::Taken(message)
-            }
-            Heard::Acknowledged(message, Err(reason)) => {
-                self.refusals.on_refused(&message.topic, Instant::now());
-                self.warn_of("publish", Some(&message.topic), &reason);
-                News::Refused(message)
-            }
-            Heard::NotSubscribed(reason) => {
-                self.warn_of("subscribe", None, &reason);
-                News::Other
-            }
-            Heard::Ended(end) => {
-                self.close(match end {
-                    // Mosquitto does not say that another node has taken over.
-                    End::Broken(reason) if is_broker_there && self.connected_at.is_some() => {
-                        End::Displaced(reason)
-                    }
-                    end => end,
-                });
-                News::Disconnected
+        loop {
+            let line = if let Some(line) = &mut self.line {
+                line
+            } else {
+                sleep_until(self.retry_at).await;
+                self.line.insert(Line::open(self.options.clone(), self.access.clone()))
+            };
+            match line.next().await {
+                Heard::Connected => {
+                    self.is_known_to_fail = false;
+                    self.connected_at = Some(Instant::now());
+                    info!(purpose = self.purpose, "connected to the MQTT broker");
+                    return News::Connected;
+                }
+                Heard::Message(message) => return News::Message(Box::new(message)),
+                Heard::Alive => {}
+                Heard::Acknowledged(message, Ok(())) => {
+                    self.refusals.on_taken(&message.topic);
+                    return News::Taken(message);
+                }
+                Heard::Acknowledged(message, Err(reason)) => {
+                    self.refusals.on_refused(&message.topic, Instant::now());
+                    self.warn_of("publish", Some(&message.topic), &reason);
+                    return News::Refused(message);
+                }
+                Heard::NotSubscribed(reason) => self.warn_of("subscribe", None, &reason),
+                Heard::Ended(end) => {
+                    self.close(end, is_broker_there);
+                    return News::Disconnected;
+                }
             }
         }
     }
@@ -144,7 +135,7 @@ impl Connection {
 
     /// Ends this connection, and opens another one later.
     pub(super) fn give_up(&mut self, reason: &str) {
-        self.close(End::Failed(reason.to_owned()));
+        self.close(End::failed(reason), false);
     }
 
     /// Ends it in an orderly way.
@@ -154,52 +145,43 @@ impl Connection {
         }
     }
 
-    fn close(&mut self, end: End) {
+    fn close(&mut self, End { why, reason }: End, is_broker_there: bool) {
         let now = Instant::now();
         if let Some(line) = self.line.take() {
             self.unacknowledged = line.messages().cloned().collect();
         }
         let connected_at = self.connected_at.take();
         let was_good = connected_at.is_some_and(|at| now - at >= GOOD);
+        // Mosquitto does not say that another node has taken over.
+        let is_displaced = why == Why::Broken && is_broker_there && connected_at.is_some();
+        let is_over_message = matches!(why, Why::Broken | Why::Dismissed) && connected_at.is_some();
+        let is_blamed = is_over_message && self.blame(now);
         // A broker that ends connections at a message is there. The next topic costs no longer wait.
-        let is_blamed = connected_at.is_some() && self.blame(&end, now);
         if was_good || is_blamed {
             self.wait = RETRY[0];
         }
+        if why == Why::TakenOver || (is_displaced && !is_blamed) {
+            self.wait = self.wait.max(YIELD);
+        }
         let purpose = self.purpose;
-        match end {
-            End::TakenOver => {
-                self.wait = self.wait.max(YIELD);
-                info!(purpose, "another node has taken over the MQTT connection");
-            }
-            End::Displaced(reason) => {
-                if !is_blamed {
-                    self.wait = self.wait.max(YIELD);
-                }
-                let what = "the MQTT connection broke while this node's other one is up: another \
-                            node has taken it over, or the network is bad";
-                info!(purpose, reason, "{what}");
-            }
-            End::Broken(reason) | End::Dismissed(reason) | End::Failed(reason)
-                if self.is_known_to_fail =>
-            {
-                debug!(purpose, reason, "the MQTT broker still can't be reached");
-            }
-            End::Broken(reason) | End::Dismissed(reason) | End::Failed(reason) => {
-                self.is_known_to_fail = true;
-                warn!(purpose, reason, "no connection to the MQTT broker: trying again");
-            }
+        if why == Why::TakenOver {
+            info!(purpose, "another node has taken over the MQTT connection");
+        } else if is_displaced {
+            let what = "the MQTT connection broke while this node's other one is up: another node \
+                        has taken it over, or the network is bad";
+            info!(purpose, reason, "{what}");
+        } else if self.is_known_to_fail {
+            debug!(purpose, reason, "the MQTT broker still can't be reached");
+        } else {
+            self.is_known_to_fail = true;
+            warn!(purpose, reason, "no connection to the MQTT broker: trying again");
         }
         self.retry_at = now + jittered(self.wait);
         self.wait = (self.wait * 2).min(RETRY[1]);
     }
 
     /// Whether a message may be why the broker has ended the connection: the only one on its way.
-    fn blame(&mut self, end: &End, now: Instant) -> bool {
-        match end {
-            End::Broken(_) | End::Displaced(_) | End::Dismissed(_) => {}
-            End::TakenOver | End::Failed(_) => return false,
-        }
+    fn blame(&mut self, now: Instant) -> bool {
         let [Message { topic, .. }] = &self.unacknowledged[..] else {
             return false;
         };

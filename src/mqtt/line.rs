@@ -7,8 +7,6 @@
 //! TLS would bring an outdated check of certificates.
 
 use std::collections::VecDeque;
-use std::fmt;
-use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -82,26 +80,35 @@ pub(super) enum Heard {
     Ended(End),
 }
 
-/// Why a line has ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum End {
+/// Why a line has ended, and how that looked.
+#[derive(Debug)]
+pub(super) struct End {
+    pub(super) why: Why,
+    pub(super) reason: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Why {
     /// Another connection has the same name.
     TakenOver,
-    /// It broke off, and the broker did not say why: this is how it looked.
-    Broken(String),
-    /// The same, while another connection with the broker stands.
-    Displaced(String),
+    /// It broke off, and the broker did not say why.
+    Broken,
     /// The broker did not like what it was sent.
-    Dismissed(String),
+    Dismissed,
     /// Anything else.
-    Failed(String),
+    Failed,
 }
 
 impl End {
+    #[expect(clippy::needless_pass_by_value, reason = "for map_err")]
+    pub(super) fn failed(reason: impl ToString) -> Self {
+        Self { why: Why::Failed, reason: reason.to_string() }
+    }
+
     fn of_error(error: Error) -> Self {
         match error {
-            Error::Io(error) => Self::Broken(error.to_string()),
-            error => Self::Failed(error.to_string()),
+            Error::Io(error) => Self { why: Why::Broken, reason: error.to_string() },
+            error => Self::failed(error),
         }
     }
 
@@ -109,9 +116,8 @@ impl End {
         use DisconnectReasonCode as Reason;
         let words = properties.and_then(|properties| properties.reason_string);
         let words = words.map_or_else(String::new, |words| format!(" ({words})"));
-        let reason = format!("the broker ends the connection: {reason_code:?}{words}");
-        match reason_code {
-            Reason::SessionTakenOver => Self::TakenOver,
+        let why = match reason_code {
+            Reason::SessionTakenOver => Why::TakenOver,
             Reason::ServerBusy
             | Reason::ServerShuttingDown
             | Reason::KeepAliveTimeout
@@ -121,21 +127,10 @@ impl End {
             | Reason::ConnectionRateExceeded
             | Reason::MessageRateTooHigh
             | Reason::QuotaExceeded
-            | Reason::MaximumConnectTime => Self::Failed(reason),
-            _ => Self::Dismissed(reason),
-        }
-    }
-}
-
-impl fmt::Display for End {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::TakenOver => "another connection has the same name",
-            Self::Broken(reason)
-            | Self::Displaced(reason)
-            | Self::Dismissed(reason)
-            | Self::Failed(reason) => reason,
-        })
+            | Reason::MaximumConnectTime => Why::Failed,
+            _ => Why::Dismissed,
+        };
+        Self { why, reason: format!("the broker ends the connection: {reason_code:?}{words}") }
     }
 }
 
@@ -216,14 +211,11 @@ impl Line {
         // Why the task has ended, if it has, says more.
         if self.is_overrun && !self.heard.is_closed() {
             self.is_connected = false;
-            let reason = "the broker does not accept messages";
-            return Heard::Ended(End::Failed(reason.to_owned()));
+            return Heard::Ended(End::failed("the broker does not accept messages"));
         }
         if let Some(message) = self.oversized.pop_front() {
-            return Heard::Acknowledged(
-                message,
-                Err("it is larger than the broker accepts".into()),
-            );
+            let reason = "it is larger than the broker accepts".to_owned();
+            return Heard::Acknowledged(message, Err(reason));
         }
         let end = match timeout_at(self.last_heard + SILENCE, self.heard.recv()).await {
             Ok(Some(Ok(packet))) => {
@@ -231,8 +223,8 @@ impl Line {
                 return self.on_packet(packet);
             }
             Ok(Some(Err(end))) => end,
-            Ok(None) => End::Failed("the MQTT client has failed".to_owned()),
-            Err(_) => End::Failed("the broker does not answer".to_owned()),
+            Ok(None) => End::failed("the MQTT client has failed"),
+            Err(_) => End::failed("the broker does not answer"),
         };
         self.is_connected = false;
         Heard::Ended(end)
@@ -372,9 +364,8 @@ async fn converse(
     mut to_send: mpsc::Receiver<Packet>,
     heard: &mpsc::Sender<Result<Packet, End>>,
 ) -> Result<(), End> {
-    let tls = access.apply(&mut options).await;
-    let tls = tls.map_err(|error| End::Failed(error.to_string()))?;
-    let late = || End::Failed("the broker did not accept the connection in time".to_owned());
+    let tls = access.apply(&mut options).await.map_err(End::failed)?;
+    let late = || End::failed("the broker did not accept the connection in time");
     let connecting = timeout(CONNECT_LIMIT, connect(&options, tls)).await;
     let (mut stream, accepted) = connecting.map_err(|_elapsed| late())??;
     let wanted = accepted.properties.as_ref().and_then(|wishes| wishes.server_keep_alive);
@@ -415,16 +406,14 @@ async fn connect(
     options: &MqttOptions,
     tls: Option<Arc<ClientConfig>>,
 ) -> Result<(Stream, ConnAck), End> {
-    let failed = |error: io::Error| End::Failed(error.to_string());
     let (host, port) = options.broker_address();
-    let tcp = TcpStream::connect(format!("{host}:{port}")).await.map_err(failed)?;
-    tcp.set_nodelay(true).map_err(failed)?;
+    let tcp = TcpStream::connect(format!("{host}:{port}")).await.map_err(End::failed)?;
+    tcp.set_nodelay(true).map_err(End::failed)?;
     let stream = match tls {
         None => Either::Left(tcp),
         Some(config) => {
-            let name = ServerName::try_from(host);
-            let name = name.map_err(|error| End::Failed(error.to_string()))?;
-            let tls = TlsConnector::from(config).connect(name, tcp).await.map_err(failed)?;
+            let name = ServerName::try_from(host).map_err(End::failed)?;
+            let tls = TlsConnector::from(config).connect(name, tcp).await.map_err(End::failed)?;
             Either::Right(Box::new(tls))
         }
     };
@@ -443,9 +432,9 @@ async fn connect(
             Ok((stream, accepted))
         }
         Packet::ConnAck(refused) => {
-            Err(End::Failed(format!("the broker refuses the connection: {:?}", refused.code)))
+            Err(End::failed(format!("the broker refuses the connection: {:?}", refused.code)))
         }
-        _ => Err(End::Failed("the broker does not speak MQTT 5".to_owned())),
+        _ => Err(End::failed("the broker does not speak MQTT 5")),
     }
 }
 
@@ -454,6 +443,9 @@ fn received(packet: Option<Result<Packet, Error>>) -> Result<Packet, End> {
     match packet {
         Some(Ok(Packet::Disconnect(said))) => Err(End::of_broker(said)),
         Some(packet) => packet.map_err(End::of_error),
-        None => Err(End::Broken("the broker has closed the connection".to_owned())),
+        None => {
+            let reason = "the broker has closed the connection".to_owned();
+            Err(End { why: Why::Broken, reason })
+        }
     }
 }

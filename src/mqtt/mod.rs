@@ -40,7 +40,6 @@ use elevator_fleet::node::Status;
 use elevator_fleet::wire::NodeState;
 use liftmesh_api::{Flights, State};
 use rumqttc::v5::MqttOptions;
-use rumqttc::v5::mqttbytes::v5::Publish;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, oneshot};
 use tokio::task::JoinSet;
@@ -48,7 +47,6 @@ use tokio::time::{Instant, sleep_until};
 use tracing::{error, info, warn};
 
 pub(crate) use self::access::Access;
-use self::asked::Inbox;
 pub(crate) use self::broker::{Broker, Encryption, Prefix};
 use self::calls::{Desk, Handled, NoAnswer, Overflow};
 use self::line::{Heard, Line};
@@ -175,7 +173,7 @@ pub(crate) fn reach(settings: &MqttSettings) -> Result<(), ReachError> {
                     line.finish().await;
                     return Ok(());
                 }
-                Heard::Ended(end) => return Err(ReachError::Ended(end.to_string())),
+                Heard::Ended(end) => return Err(ReachError::Ended(end.reason)),
                 Heard::Message(_)
                 | Heard::Acknowledged(..)
                 | Heard::NotSubscribed(_)
@@ -241,7 +239,7 @@ impl Bridge {
     ) -> Self {
         let now = Instant::now();
         Self {
-            presence: Presence::new(&settings, counted.refused()),
+            presence: Presence::new(&settings, counted.refused.clone()),
             session: None,
             recent: Recent::default(),
             desk: Desk::new(node_loop.clone(), settings.prefix.clone()),
@@ -270,7 +268,7 @@ impl Bridge {
                 Input::Event(Ok(event)) => self.on_event(&event),
                 Input::Event(Err(RecvError::Lagged(events))) => {
                     if self.due_since.is_some() {
-                        self.counted.drop_events(events);
+                        self.counted.events_dropped.inc_by(events);
                     }
                 }
                 Input::Look => self.look().await,
@@ -280,9 +278,8 @@ impl Bridge {
             }
             self.drops.check(&self.counted);
         }
-        let session = self.session.take();
         let leave = async {
-            if let Some(session) = session {
+            if let Some(session) = self.session {
                 session.finish().await;
             }
         };
@@ -309,7 +306,7 @@ impl Bridge {
         } else {
             let dropped = self.recent.push(event, Instant::now());
             if self.due_since.is_some() {
-                self.counted.drop_events(dropped);
+                self.counted.events_dropped.inc_by(dropped);
             }
         }
         // It may have changed the state.
@@ -319,23 +316,23 @@ impl Bridge {
     fn on_session(&mut self, news: SessionNews) {
         match news {
             SessionNews::Disconnected => self.desk.forget(),
-            SessionNews::Asked(inbox, message) => self.push(inbox, &message),
+            SessionNews::Asked(inbox, message) => match self.desk.push(inbox, &message) {
+                Ok(()) => {}
+                Err(Overflow::NotKept) => self.counted.calls(CallOutcome::Dropped).inc(),
+                // Acknowledged by nobody, it comes again.
+                Err(Overflow::Kept) => {
+                    self.give_up("the broker sends more calls at once than allowed");
+                }
+            },
             SessionNews::Nothing => {}
         }
     }
 
-    fn push(&mut self, inbox: Inbox, message: &Publish) {
-        match self.desk.push(inbox, message) {
-            Ok(()) => {}
-            Err(Overflow::NotKept) => self.counted.count_call(CallOutcome::Dropped),
-            // Acknowledged by nobody, it comes again.
-            Err(Overflow::Kept) => {
-                if let Some(session) = &mut self.session {
-                    session.give_up("the broker sends more calls at once than allowed");
-                }
-                self.desk.forget();
-            }
+    fn give_up(&mut self, reason: &str) {
+        if let Some(session) = &mut self.session {
+            session.give_up(reason);
         }
+        self.desk.forget();
     }
 
     async fn look(&mut self) {
@@ -393,7 +390,7 @@ impl Bridge {
         match self.desk.place_next().await {
             Ok(None) => {}
             Ok(Some(Handled { acknowledge, answer, outcome })) => {
-                self.counted.count_call(outcome);
+                self.counted.calls(outcome).inc();
                 if let Some(answer) = answer {
                     session.answer(answer);
                 }
@@ -403,10 +400,7 @@ impl Bridge {
                     self.next_look = self.next_look.min(self.looked + PAUSE);
                 }
             }
-            Err(NoAnswer) => {
-                session.give_up("the node's loop does not answer a call");
-                self.desk.forget();
-            }
+            Err(NoAnswer) => self.give_up("the node's loop does not answer a call"),
         }
     }
 }
@@ -449,23 +443,4 @@ impl Publisher {
 }
 
 #[cfg(test)]
-impl MqttSettings {
-    /// Of a node of the fleet `north`, without encryption or password.
-    fn plain(broker: &str, node: &str) -> Self {
-        use elevator_fleet::model::FleetName;
-        Self {
-            broker: broker.parse().unwrap(),
-            access: Access {
-                encryption: Encryption::None,
-                username: None,
-                password_file: None,
-                ca_file: None,
-            },
-            prefix: Prefix::of(&FleetName::new("north").unwrap()),
-            node: NodeId::new(node).unwrap(),
-            period: Duration::from_millis(500),
-            session_expiry: Duration::from_mins(1),
-            kinematics: Kinematics::default(),
-        }
-    }
-}
+mod tests;

@@ -64,7 +64,7 @@ impl Presence {
                 }
             }
             News::Message(message) => self.on_message(&message),
-            News::Taken(_) | News::Refused(_) | News::Other => {}
+            News::Taken(_) | News::Refused(_) => {}
             News::Disconnected => self.rival = None,
         }
     }

@@ -70,7 +70,7 @@ impl Session {
                 "fleet",
                 options,
                 settings.access.clone(),
-                counted.refused(),
+                counted.refused.clone(),
             ),
             settings: settings.clone(),
             board: Board::default(),
@@ -96,7 +96,7 @@ impl Session {
     pub(super) fn push_event(&mut self, event: Bytes) {
         if self.events.len() == EVENTS {
             self.events.pop_front();
-            self.counted.drop_events(1);
+            self.counted.events_dropped.inc();
         }
         self.events.push_back(event);
         self.send_all();
@@ -106,7 +106,7 @@ impl Session {
     pub(super) fn answer(&mut self, mut answer: Message) {
         if self.answers.len() == ANSWERS {
             self.answers.pop_front();
-            self.counted.drop_answers(1);
+            self.counted.answers_dropped.inc();
         }
         answer.properties.user_properties = author(&self.settings.node, self.term);
         self.answers.push_back(answer);
@@ -132,16 +132,15 @@ impl Session {
     fn on_news(&mut self, news: News) -> SessionNews {
         match news {
             News::Connected => {
-                self.counted.set_connected(true);
+                self.counted.connected.set(1);
                 self.on_connected();
             }
             News::Message(message) => return self.on_message(message),
             News::Taken(message) => {
-                self.counted.publish();
+                self.counted.published.inc();
                 self.suspects.remove(&message.topic);
             }
             News::Refused(message) => self.drop_message(&message),
-            News::Other => {}
             News::Disconnected => {
                 self.on_disconnected();
                 return SessionNews::Disconnected;
@@ -174,23 +173,18 @@ impl Session {
         timeout(FLUSH_LIMIT, sent).await.ok();
         self.count_unsent();
         self.counted.set_queued(0);
-        self.counted.set_connected(false);
+        self.counted.connected.set(0);
         self.connection.finish().await;
     }
 
-    #[cfg(test)]
-    pub(super) fn is_connected(&mut self) -> bool {
-        self.connection.line().is_some()
-    }
-
     /// How many messages wait for the broker, or for its acknowledgement.
-    pub(super) fn unsent(&mut self) -> usize {
+    fn unsent(&mut self) -> usize {
         let waiting = self.waiting() + self.board.due();
         waiting + self.connection.line().map_or(0, |line| line.unacknowledged())
     }
 
     fn on_disconnected(&mut self) {
-        self.counted.set_connected(false);
+        self.counted.connected.set(0);
         let mut again: VecDeque<_> = self.connection.take_unacknowledged().into();
         self.suspects.extend(again.iter().map(|message| message.topic.clone()));
         // The board says everything anew.
@@ -205,8 +199,8 @@ impl Session {
         let sent: Vec<_> = on_their_way.into_iter().flatten().collect();
         let lost = sent.iter().chain(&self.again).filter(|message| !message.retain);
         lost.for_each(|message| self.count_dropped(message));
-        self.counted.drop_events(self.events.len() as u64);
-        self.counted.drop_answers(self.answers.len() as u64);
+        self.counted.events_dropped.inc_by(self.events.len() as u64);
+        self.counted.answers_dropped.inc_by(self.answers.len() as u64);
     }
 
     /// The broker does not take this message.
@@ -217,11 +211,11 @@ impl Session {
 
     fn count_dropped(&self, message: &Message) {
         if message.retain {
-            self.counted.drop_state();
+            self.counted.states_dropped.inc();
         } else if message.topic == self.settings.prefix.topic(EVENTS_TOPIC) {
-            self.counted.drop_events(1);
+            self.counted.events_dropped.inc();
         } else {
-            self.counted.drop_answers(1);
+            self.counted.answers_dropped.inc();
         }
     }
 
@@ -240,24 +234,18 @@ impl Session {
     }
 
     fn on_message(&mut self, message: Box<Publish>) -> SessionNews {
-        let topic = String::from_utf8_lossy(&message.topic).into_owned();
+        let topic = String::from_utf8_lossy(&message.topic);
         let own = self.settings.prefix.strip(&topic);
         if let Some(inbox) = own.and_then(Inbox::at) {
             return SessionNews::Asked(inbox, message);
         }
-        match own {
-            Some(topic) if topic.starts_with("cars/") => {
-                if !message.payload.is_empty() {
-                    self.board.found(topic, Instant::now());
-                }
-                self.acknowledge(&Ack::of(&message));
-                SessionNews::Nothing
-            }
-            _ => {
-                self.acknowledge(&Ack::of(&message));
-                SessionNews::Nothing
-            }
+        if let Some(car) = own.filter(|topic| topic.starts_with("cars/"))
+            && !message.payload.is_empty()
+        {
+            self.board.found(car, Instant::now());
         }
+        self.acknowledge(&Ack::of(&message));
+        SessionNews::Nothing
     }
 
     /// Sends what there is room for: the state over a new connection, then what was sent before, then

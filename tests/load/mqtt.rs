@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use elevator_fleet::model::Role;
 use liftmesh_harness::building::{Building, Line, Machine};
+use rumqttc::v5::mqttbytes::QoS;
 
 use self::broker::Broker;
 
@@ -34,7 +35,8 @@ fn fifty_buildings_share_a_broker() {
     }
     let begun = Instant::now();
     for site in &sites {
-        ear.call(site, CALL, Some(("answers", site)));
+        let topic = format!("{site}/calls");
+        ear.publish(QoS::AtLeastOnce, &topic, CALL.to_owned(), Some(("answers", site)));
     }
     for site in &sites {
         let answer = ear.wait("answers", |said| said.correlation.as_ref() == Some(site)).json();

@@ -116,7 +116,6 @@ async fn the_fleet_remembers_a_request_where_its_answers_go() {
     assert_eq!(desk.settle(&busy_status()).len(), 3);
 }
 
-/// What is acknowledged is not lost with this node.
 #[tokio::test]
 async fn what_a_robot_asks_for_is_acknowledged_once_it_outlives_the_node() {
     let trip = json!({"call": {"kind": "robot", "from": 0, "to": 3}, "request_id": "1"});
@@ -167,6 +166,50 @@ async fn a_robot_without_a_topic_for_its_answer_gets_no_car() {
 }
 
 #[tokio::test]
+async fn what_can_not_be_read_or_be_had_is_refused() {
+    let mut tasks = JoinSet::new();
+    let mut desk = desk(Taken::Placed, &mut tasks);
+    let good = r#"{"call":{"kind":"hall","floor":1,"direction":"up"}}"#;
+    let long = good.replace("}}", &format!("}},\"request_id\":\"{}\"}}", "i".repeat(65)));
+    let stranger = "0000000000000000000000aa";
+    for (inbox, payload, code) in [
+        (Inbox::Calls, "", "malformed"),
+        (Inbox::Calls, "{}", "malformed"),
+        (Inbox::Calls, &good.replace("}}", r#"},"more":1}"#), "malformed"),
+        (Inbox::Calls, &"[".repeat(4000), "malformed"),
+        (Inbox::Calls, &long, "malformed"),
+        (Inbox::Calls, &format!("{good}{}", " ".repeat(5000)), "too_large"),
+        (Inbox::Calls, &good.replace('1', "255"), "no_such_button"),
+        (Inbox::Calls, r#"{"call":{"kind":"robot","from":0,"to":3}}"#, "malformed"),
+        (Inbox::Sessions, r#"{"open":{"floor":1}}"#, "malformed"),
+        (Inbox::Sessions, r#"{"open":{"floor":1,"request_id":""}}"#, "malformed"),
+        (Inbox::Sessions, r#"{"open":{"floor":1,"request_id":"1","access":true}}"#, "malformed"),
+        (Inbox::Sessions, r#"{"open":{"floor":1,"request_id":"1","more":1}}"#, "malformed"),
+        (Inbox::Sessions, r#"{"end":{"id":"x","more":1}}"#, "malformed"),
+        (Inbox::Sessions, r#"{"open":{},"end":{"id":"x"}}"#, "malformed"),
+        (Inbox::Sessions, r#"{"go":{"id":"x","floor":1}}"#, "not_open"),
+        (Inbox::Sessions, &format!(r#"{{"end":{{"id":"{stranger}"}}}}"#), "other_owner"),
+    ] {
+        let mut message = message(None, 1, 7, "robot");
+        message.payload = payload.to_owned().into();
+        let (handled, said) = ask(&mut desk, inbox, &message).await;
+        assert_eq!(
+            (handled.outcome, &said["code"]),
+            (CallOutcome::Refused, &json!(code)),
+            "{payload}"
+        );
+        let properties = handled.answer.expect("an answer").properties;
+        assert_eq!(properties.content_type.as_deref(), Some("application/problem+json"));
+    }
+    let mut message = message(None, 1, 7, "robot");
+    let long = Some("c".repeat(LONGEST_CORRELATION + 1).into());
+    message.properties.as_mut().expect("properties").correlation_data = long;
+    let (handled, said) = place(&mut desk, &message).await;
+    assert_eq!(said["code"], "too_large", "{said}");
+    assert_eq!(handled.answer.expect("an answer").properties.correlation_data, None);
+}
+
+#[tokio::test]
 async fn calls_that_find_no_room_are_dropped_only_if_the_broker_keeps_none() {
     let mut tasks = JoinSet::new();
     let mut desk = desk(Taken::Placed, &mut tasks);
@@ -179,6 +222,9 @@ async fn calls_that_find_no_room_are_dropped_only_if_the_broker_keeps_none() {
         desk.push(Inbox::Calls, &message(None, 1, number, "robot")).expect("room");
     }
     assert_eq!(desk.push(Inbox::Calls, &message(None, 1, 9999, "robot")), Err(Overflow::Kept));
+    // Those that are kept come first.
+    let first = desk.place_next().await.expect("an answer").expect("a call");
+    assert!(first.acknowledge.is_none() && desk.held.len() == 1);
     // The broker delivers them again.
     desk.forget();
     assert_eq!(desk.next_at(), None);

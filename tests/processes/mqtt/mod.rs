@@ -1,11 +1,8 @@
 //! MQTT: what a Mosquitto hears of a fleet, and calls that come from there.
 
 pub(crate) mod broker;
-mod crowd;
-mod failover;
 mod robots;
 
-use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -15,18 +12,27 @@ use std::time::Duration;
 use elevator_driver::Direction;
 use elevator_fleet::wire::{NodeState, Protocol};
 use liftmesh_harness::building::{Building, Line};
-use liftmesh_harness::free_port;
-use rustix::process::Signal;
+use rumqttc::v5::mqttbytes::QoS;
 use serde_json::{Value, json};
 
-use self::broker::{Broker, Ear};
+use self::broker::{Broker, Ear, Said, free_port};
 use crate::http::client::{get, serving};
 
-/// The default prefix of a building's fleet.
-const PREFIX: &str = "liftmesh/liftmesh";
+/// The topics of a building's fleet, which has the default prefix.
+const FLEET: &str = "liftmesh/liftmesh/fleet";
+const ORDERS: &str = "liftmesh/liftmesh/orders";
+const EVENTS: &str = "liftmesh/liftmesh/events";
+const CALLS: &str = "liftmesh/liftmesh/calls";
 
-fn topic(name: &str) -> String {
-    format!("{PREFIX}/{name}")
+/// The client identifier of the fleet's session.
+const SESSION: &str = "liftmesh/liftmesh/master";
+
+fn car(name: &str) -> String {
+    format!("liftmesh/liftmesh/cars/{name}")
+}
+
+fn node(name: &str) -> String {
+    format!("liftmesh/liftmesh/nodes/{name}")
 }
 
 fn start(building: &mut Building, name: &str, broker: &Broker) {
@@ -35,8 +41,9 @@ fn start(building: &mut Building, name: &str, broker: &Broker) {
     });
 }
 
-/// A building in which the lowest address leads, whose nodes use the broker.
-fn building(names: &[&'static str], broker: &Broker) -> Building {
+/// A building in which the lowest address leads, whose nodes use the broker, and a client there that
+/// has heard that the first of them publishes the state of all.
+fn building(names: &[&'static str], broker: &Broker) -> (Building, Ear) {
     let mut building = Building::new(4, Line::Serial);
     building.elect_by(Protocol::LowestIp);
     for (name, number) in names.iter().zip(1..) {
@@ -45,202 +52,171 @@ fn building(names: &[&'static str], broker: &Broker) -> Building {
     }
     building.wait_for_master(names[0]);
     building.wait_in_service(names);
-    building
+    let ear = broker.ear();
+    ear.wait(FLEET, |said| is_whole(said, names[0], names.len()));
+    (building, ear)
 }
 
 fn hall(floor: u8, direction: &str) -> Value {
     json!({"kind": "hall", "floor": floor, "direction": direction})
 }
 
-fn text(call: &Value, id: Option<&str>) -> String {
-    let mut request = json!({"call": call});
-    if let Some(id) = id {
-        request["request_id"] = id.into();
-    }
-    request.to_string()
-}
-
 /// How often a call was seen served, in the events of all masters.
 fn services(ear: &Ear, call: &Value) -> usize {
-    let events = ear.on(&topic("events")).into_iter().map(|said| said.json());
+    let events = ear.on(EVENTS).into_iter().map(|said| said.json());
     events.filter(|event| event["event"] == "served" && event["call"] == *call).count()
 }
 
 /// Whether a node has published the state of a fleet of so many nodes.
-fn is_whole(said: &broker::Said, node: &str, nodes: usize) -> bool {
-    let fleet = said.json();
-    said.node.as_deref() == Some(node) && fleet["nodes"].as_array().map(Vec::len) == Some(nodes)
+fn is_whole(said: &Said, node: &str, nodes: usize) -> bool {
+    said.is_by(node) && said.json()["nodes"].as_array().map(Vec::len) == Some(nodes)
 }
 
 /// Who has published the fleet's state, one after the other, since A has for a whole fleet: before,
-/// each node was alone for a while.
+/// each node was alone for a while. Their terms never fall.
 fn publishers(ear: &Ear, nodes: usize) -> Vec<String> {
-    let fleet = ear.on(&topic("fleet"));
-    let fleet = fleet.iter().skip_while(|said| !is_whole(said, "A", nodes));
-    let publishers = fleet.map(|said| {
-        let node = said.node.clone().expect("a node");
-        assert_eq!(said.json()["node"], node.as_str(), "{said:?}");
-        assert_eq!(said.json()["term"].as_u64(), said.term, "{said:?}");
-        node
-    });
-    let mut publishers: Vec<_> = publishers.collect();
+    let fleet = ear.on(FLEET);
+    let fleet: Vec<_> = fleet.iter().skip_while(|said| !is_whole(said, "A", nodes)).collect();
+    for said in &fleet {
+        let state = said.json();
+        assert_eq!(
+            (state["node"].as_str(), state["term"].as_u64()),
+            (said.node.as_deref(), said.term)
+        );
+    }
+    assert!(fleet.is_sorted_by_key(|said| said.term), "{fleet:#?}");
+    let mut publishers: Vec<_> = fleet.iter().filter_map(|said| said.node.clone()).collect();
     publishers.dedup();
     publishers
+}
+
+fn metric(building: &Building, name: &str) -> Option<f64> {
+    let page = get(serving(building, 1), "/metrics").body;
+    let line = page.lines().find(|line| line.starts_with(name))?;
+    line.rsplit(' ').next()?.parse().ok()
 }
 
 #[test]
 fn the_state_is_retained_and_a_call_is_answered() {
     let Some(broker) = Broker::open() else { return };
-    let building = building(&["A", "B"], &broker);
-    let early = broker.ear();
-    let fleet = early.wait(&topic("fleet"), |said| is_whole(said, "A", 2));
-    assert_eq!(fleet.content_type.as_deref(), Some("application/json"), "{fleet:?}");
-    early.wait(&topic("cars/B"), |_| true);
+    let (mut building, early) = building(&["A", "B"], &broker);
+    early.wait(&car("B"), |_| true);
     // What comes to a client that comes late.
     let ear = broker.ear();
-    for (name, field, value) in
-        [("cars/A", "car", "A"), ("cars/B", "car", "B"), ("fleet", "master", "A")]
+    for (topic, field, value) in
+        [(&car("A")[..], "car", "A"), (&car("B"), "car", "B"), (FLEET, "master", "A")]
     {
-        let said = ear.wait(&topic(name), |_| true);
-        assert!(said.retained, "{said:?}");
+        let said = ear.wait(topic, |_| true);
+        assert!(said.retained && said.content_type.as_deref() == Some("application/json"));
         assert_eq!(said.json()[field], value, "{said:?}");
     }
-    assert_eq!(ear.wait(&topic("orders"), |_| true).json(), json!([]));
-    for node in ["nodes/A", "nodes/B"] {
-        let said = ear.wait(&topic(node), |_| true);
+    assert_eq!(ear.wait(ORDERS, |_| true).json(), json!([]));
+    for name in ["A", "B"] {
+        let said = ear.wait(&node(name), |_| true);
         assert!(said.retained && said.payload == "online", "{said:?}");
     }
 
+    // More than the node takes: the broker keeps it back.
+    ear.publish(QoS::AtLeastOnce, CALLS, "x".repeat(100_000), Some(("robot", "huge")));
     let call = hall(3, "down");
-    ear.call(PREFIX, &text(&call, Some("one")), Some(("robot/answers", "c-1")));
-    let answer = ear.wait("robot/answers", |said| said.correlation.as_deref() == Some("c-1"));
+    let asked = json!({"call": call, "request_id": "one"});
+    let answer = ear.ask(CALLS, &asked, ("robot", "1"));
     let receipt = answer.json()["receipt"].clone();
     let placed = json!({
         "request_id": "one", "id": "hall-3-down", "receipt": receipt, "state": "placed",
         "call": call
     });
-    assert_eq!(answer.json(), placed, "{answer:?}");
-    assert_eq!(receipt.as_str().map(str::len), Some(24), "{answer:?}");
-    assert_eq!(answer.node.as_deref(), Some("A"), "{answer:?}");
-    ear.wait(&topic("orders"), |said| said.json()[0]["id"] == "hall-3-down");
-    ear.wait(&topic("events"), |said| said.json()["event"] == "served");
-    let is_moving = |said: &broker::Said| {
-        said.json()["position"].as_f64().is_some_and(|at| at > 0.1 && at < 2.9)
+    assert_eq!((answer.json(), receipt.as_str().map(str::len)), (placed.clone(), Some(24)));
+    assert!(answer.is_by("A"), "{answer:?}");
+    ear.wait(ORDERS, |said| said.json()[0]["id"] == "hall-3-down");
+    ear.wait(EVENTS, |said| said.json()["event"] == "served");
+    let is_moving = |said: &Said| {
+        let at = said.json()["position"].as_f64();
+        at.is_some_and(|at| at > 0.1 && at < 2.9)
     };
-    assert!(ear.all().iter().any(|said| said.topic.contains("/cars/") && is_moving(said)));
+    assert!(["A", "B"].iter().any(|name| ear.on(&car(name)).iter().any(is_moving)));
     // The id still stands for the call that has been served.
-    ear.call(PREFIX, &text(&call, Some("one")), Some(("robot/answers", "c-2")));
-    let again = ear.wait("robot/answers", |said| said.correlation.as_deref() == Some("c-2"));
-    assert_eq!(again.json(), placed, "{again:?}");
+    assert_eq!(ear.ask(CALLS, &asked, ("robot", "2")).json(), placed);
     building.wait_all_dark();
-    assert_eq!(services(&ear, &call), 1);
+    assert_eq!((services(&ear, &call), ear.on("robot").len()), (1, 2));
+
+    // Without a topic for the answer it comes to the fleet's own.
+    let nowhere = json!({"call": hall(9, "up"), "request_id": "mine"});
+    ear.publish(QoS::AtLeastOnce, CALLS, nowhere.to_string(), None);
+    let said = ear.wait("liftmesh/liftmesh/answers", |_| true);
+    assert_eq!(said.content_type.as_deref(), Some("application/problem+json"), "{said:?}");
+    assert_eq!((&said.json()["request_id"], &said.json()["status"]), (&json!("mine"), &json!(422)));
+
+    // A node that is told to end says so.
     assert_eq!(publishers(&ear, 2), ["A"]);
+    assert!(building.stop("A").success());
+    assert!(ear.on(&node("A")).iter().any(|said| said.payload == "offline"));
+    ear.wait(FLEET, |said| said.is_by("B"));
+    assert_eq!(publishers(&ear, 2), ["A", "B"]);
     building.assert_safe();
 }
 
-#[test]
-fn a_call_that_is_no_call_is_refused() {
-    let Some(broker) = Broker::open() else { return };
-    let building = building(&["A"], &broker);
-    let ear = broker.ear();
-    ear.wait(&topic("fleet"), |_| true);
-    let good = text(&hall(1, "up"), None);
-    let nowhere = text(&hall(9, "up"), None);
-    let nobody = text(&json!({"kind": "car", "car": "Z", "floor": 1}), None);
-    let long = text(&hall(1, "up"), Some(&"i".repeat(65)));
-    let extra = r#"{"call":{"kind":"hall","floor":1,"direction":"up"},"more":1}"#;
-    let large = format!("{good}{}", " ".repeat(5000));
-    let deep = "[".repeat(4000);
-    for (number, (payload, code)) in [
-        ("", "malformed"),
-        ("rubbish", "malformed"),
-        ("{}", "malformed"),
-        (extra, "malformed"),
-        (&deep, "malformed"),
-        (&long, "malformed"),
-        (&large, "too_large"),
-        (&nowhere, "no_such_button"),
-        (&nobody, "unknown_car"),
-    ]
-    .into_iter()
-    .enumerate()
-    {
-        let id = number.to_string();
-        ear.call(PREFIX, payload, Some(("caller", &id)));
-        let said = ear.wait("caller", |said| said.correlation.as_ref() == Some(&id));
-        assert_eq!(said.json()["code"], code, "{payload}: {said:?}");
-        assert_eq!(said.content_type.as_deref(), Some("application/problem+json"), "{said:?}");
-    }
-    // Without a topic for the answer it comes to the fleet's own.
-    ear.call(PREFIX, &text(&hall(9, "up"), Some("mine")), None);
-    let said = ear.wait(&topic("answers"), |_| true).json();
-    assert_eq!((&said["request_id"], &said["status"]), (&json!("mine"), &json!(422)), "{said}");
-    // More than the node takes: the broker keeps it back.
-    ear.call(PREFIX, &"x".repeat(100_000), Some(("caller", "huge")));
-    // The node does not say what a caller likes where it says something else.
-    ear.call(PREFIX, &nowhere, Some((&topic("fleet"), "spoof")));
-    ear.call(PREFIX, &nowhere, Some(("caller", "last")));
-    ear.wait("caller", |said| said.correlation.as_deref() == Some("last"));
-    assert!(
-        ear.all()
-            .iter()
-            .all(|said| said.correlation.as_deref() != Some("huge") || said.topic != "caller")
-    );
-    assert!(ear.on(&topic("fleet")).iter().all(|said| said.correlation.is_none()));
-    assert_eq!(building.status("A").expect("a status").orders.len(), 0);
-}
-
-/// The master is killed: the broker says so, the next one takes over, and no call is lost or doubled.
+/// The master is killed: the broker says so, the next one takes over, and no call is lost or doubled,
+/// whether the master had acknowledged it or not, or was gone already.
 #[test]
 fn a_call_outlives_the_master() {
     let Some(broker) = Broker::open() else { return };
-    let mut building = building(&["A", "B", "C"], &broker);
-    let ear = broker.ear();
-    ear.wait(&topic("fleet"), |said| is_whole(said, "A", 3));
-    building.kill("A");
-    // Nobody takes it yet.
-    let call = hall(2, "up");
-    ear.call(PREFIX, &text(&call, Some("orphan")), Some(("robot", "1")));
-    ear.wait(&topic("nodes/A"), |said| said.payload == "offline");
-    let answer = ear.wait("robot", |said| said.correlation.as_deref() == Some("1"));
-    assert_eq!((answer.node.as_deref(), &answer.json()["state"]), (Some("B"), &json!("placed")));
-    ear.wait(&topic("events"), |said| {
-        said.json()["event"] == "served" && said.json()["call"] == call
-    });
+    let seed = std::env::var("LIFTMESH_SEED").ok().and_then(|seed| seed.parse().ok());
+    let seed = seed.unwrap_or_else(|| fastrand::u64(..));
+    println!("LIFTMESH_SEED={seed}");
+    let mut random = fastrand::Rng::with_seed(seed);
+    let (mut building, ear) = building(&["A", "B", "C"], &broker);
+    // Cars wait at the top or the bottom, and at no door of a call.
+    for (round, (floor, direction)) in [(1, "up"), (2, "down"), (1, "up")].into_iter().enumerate() {
+        let (call, id) = (hall(floor, direction), format!("round-{round}"));
+        let asked = json!({"call": call, "request_id": id});
+        let before = services(&ear, &call);
+        let is_orphan = round == 0;
+        if is_orphan {
+            building.kill("A");
+        }
+        ear.publish(QoS::AtLeastOnce, CALLS, asked.to_string(), Some(("robot", &id)));
+        if !is_orphan {
+            std::thread::sleep(Duration::from_millis(random.u64(..200)));
+            building.kill("A");
+        }
+        let answer = ear.wait("robot", |said| said.correlation.as_ref() == Some(&id));
+        assert!(answer.is_by("B") || !is_orphan, "{answer:?}");
+        let answer = answer.json();
+        if answer["state"] == "placed" {
+            building.wait("it is served", |_| services(&ear, &call) > before);
+        } else {
+            assert_eq!(answer["state"], "absorbed", "{answer}");
+        }
+        // The next publisher knows the request.
+        ear.ask(CALLS, &asked, ("robot", &format!("{id} again")));
+        building.wait("no order is left", |building| {
+            building.status("B").is_some_and(|status| status.orders.is_empty())
+        });
+        assert!(services(&ear, &call) <= before + 1 || !is_orphan);
+        ear.wait(&node("A"), |said| said.payload == "offline");
+        // The car of the killed node is not shown any more, but what is known of its node is.
+        ear.wait(&car("A"), |said| said.payload.is_empty());
+        ear.wait(FLEET, |said| said.is_by("B") && said.json()["lost"][0]["node"] == "A");
+        let heard = ear.on(FLEET).len();
+        start(&mut building, "A", &broker);
+        building.wait_for_master("A");
+        building.wait_in_service(&["A", "B", "C"]);
+        building.wait("A publishes again", |_| {
+            ear.on(FLEET)[heard..].iter().any(|said| is_whole(said, "A", 3))
+        });
+    }
     // What happened while nobody published.
-    let tells = |kind: &'static str| {
-        let said =
-            ear.on(&topic("events")).into_iter().filter(|said| said.node.as_deref() == Some("B"));
-        said.map(|said| said.json()).filter(|event| event["event"] == kind).collect::<Vec<_>>()
-    };
-    assert!(
-        tells("peer_lost").iter().any(|event| event["node"] == "A"),
-        "{:?}",
-        tells("peer_lost")
-    );
-    let elected = tells("node_state");
-    assert!(elected.iter().any(|event| event["to"]["kind"] == "master"), "{elected:?}");
-    // The car of the killed node is not shown any more, but what is known of its node is.
-    ear.wait(&topic("cars/A"), |said| said.payload.is_empty());
-    let fleet = ear.wait(&topic("fleet"), |said| said.json()["lost"][0]["node"] == "A");
-    assert_eq!(fleet.node.as_deref(), Some("B"), "{fleet:?}");
-    // It comes back, and leads again.
-    start(&mut building, "A", &broker);
-    building.wait_for_master("A");
-    building.wait("A publishes again", |_| {
-        let publishers = publishers(&ear, 3);
-        publishers.iter().any(|node| node == "B") && publishers.ends_with(&["A".to_owned()])
-    });
-    let last = ear.on(&topic("nodes/A")).pop().expect("a word");
-    assert_eq!(last.payload, "online");
+    let by_b: Vec<_> = ear.on(EVENTS).into_iter().filter(|said| said.is_by("B")).collect();
+    let tells = |is_it: fn(&Value) -> bool| by_b.iter().any(|said| is_it(&said.json()));
+    assert!(tells(|it| it["event"] == "peer_lost" && it["node"] == "A"), "{by_b:?}");
+    assert!(tells(|it| it["event"] == "node_state" && it["to"]["kind"] == "master"), "{by_b:?}");
     let handovers = publishers(&ear, 3).len();
-    building
-        .stays("one publishes", Duration::from_secs(2), |_| publishers(&ear, 3).len() == handovers);
-    assert_eq!(services(&ear, &call), 1);
-    let fleet = ear.on(&topic("fleet"));
-    let terms = fleet.iter().skip_while(|said| !is_whole(said, "A", 3)).map(|said| said.term);
-    let terms: Vec<_> = terms.collect();
-    assert!(terms.is_sorted(), "{terms:?}");
+    assert!(handovers >= 3);
+    let is_one = |_: &Building| publishers(&ear, 3).len() == handovers;
+    building.stays("one publishes", Duration::from_secs(2), is_one);
+    assert_eq!(ear.on(&node("A")).pop().expect("a word").payload, "online");
+    building.wait_all_dark();
     building.assert_safe();
 }
 
@@ -248,9 +224,8 @@ fn a_call_outlives_the_master() {
 #[test]
 fn a_broker_that_hangs_or_ends_holds_nothing_up() {
     let Some(mut broker) = Broker::open() else { return };
-    let building = building(&["A", "B"], &broker);
-    broker.ear().wait(&topic("fleet"), |said| is_whole(said, "A", 2));
-    broker.signal(Signal::STOP);
+    let (building, _) = building(&["A", "B"], &broker);
+    broker.suspend();
     building.press("A", building.hall(3, Direction::Down));
     building.wait_lit(&["A", "B"], building.hall(3, Direction::Down));
     building.wait_all_dark();
@@ -260,91 +235,27 @@ fn a_broker_that_hangs_or_ends_holds_nothing_up() {
     building.wait_all_dark();
     broker.start();
     let ear = broker.ear();
-    for name in ["fleet", "orders", "cars/A", "cars/B"] {
-        ear.wait(&topic(name), |said| said.node.as_deref() == Some("A"));
+    for topic in [FLEET, ORDERS, &car("A"), &car("B")] {
+        ear.wait(topic, |said| said.is_by("A"));
     }
-    for name in ["nodes/A", "nodes/B"] {
-        ear.wait(&topic(name), |said| said.payload == "online");
+    for name in ["A", "B"] {
+        ear.wait(&node(name), |said| said.payload == "online");
     }
     let call = hall(1, "up");
-    ear.call(PREFIX, &text(&call, None), None);
-    ear.wait(&topic("events"), |said| {
-        said.json()["event"] == "served" && said.json()["call"] == call
-    });
-    let metrics = get(serving(&building, 1), "/metrics").body;
-    for line in ["liftmesh_mqtt_publishing 1", "liftmesh_mqtt_calls_total{outcome=\"taken\"} 1"] {
-        assert!(metrics.lines().any(|found| found == line), "{metrics}");
+    ear.publish(QoS::AtLeastOnce, CALLS, json!({"call": call}).to_string(), None);
+    building.wait("it is served", |_| services(&ear, &call) == 1);
+    assert_eq!(metric(&building, "liftmesh_mqtt_publishing"), Some(1.0));
+    assert_eq!(metric(&building, "liftmesh_mqtt_calls_total{outcome=\"taken\"}"), Some(1.0));
+    // What the broker does not keep is dropped where there is too much of it.
+    for _ in 0..900 {
+        ear.publish(QoS::AtMostOnce, CALLS, json!({"call": call}).to_string(), None);
     }
+    building.wait("some are dropped", |building| {
+        metric(building, "liftmesh_mqtt_calls_total{outcome=\"dropped\"}") > Some(0.0)
+    });
+    let shown = "calls with QoS 0 were dropped: they came faster than they can be placed";
+    building.wait("it is logged", |building| building.logged("A").contains(shown));
     building.assert_safe();
-}
-
-/// Which keys and names make a connection with TLS, and what the node says without.
-#[test]
-fn a_broker_with_tls_and_passwords_is_used() {
-    let run = |command: &mut Command| {
-        let made = command.output().expect("the program");
-        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-    };
-    let broker = Broker::prepared(|place| {
-        run(Command::new("openssl")
-            .args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"])
-            .args(["-nodes", "-days", "2", "-subj", "/CN=broker"])
-            .args(["-addext", "subjectAltName=IP:127.0.0.40"])
-            .args(["-addext", "basicConstraints=critical,CA:FALSE"])
-            .arg("-keyout")
-            .arg(place.join("key.pem"))
-            .arg("-out")
-            .arg(place.join("cert.pem")));
-        let passwords = place.join("passwords");
-        run(Command::new("mosquitto_passwd")
-            .args(["-b", "-c"])
-            .arg(&passwords)
-            .args(["node", "open sesame"]));
-        let path = |name: &str| place.join(name).display().to_string();
-        format!(
-            "certfile {}\nkeyfile {}\npassword_file {}\n",
-            path("cert.pem"),
-            path("key.pem"),
-            path("passwords")
-        )
-    });
-    let Some(broker) = broker else { return };
-    let password = broker.path("password");
-    fs::write(&password, "open sesame\n").expect("a file");
-    fs::set_permissions(&password, fs::Permissions::from_mode(0o644)).expect("a mode");
-    let mut building = Building::new(4, Line::Serial);
-    building.install("A", 1);
-    building.start_with("A", |command| {
-        let url = format!("mqtts://127.0.0.40:{}", broker.port());
-        command.args(["--mqtt-broker", &url, "--mqtt-username", "node"]);
-        command.arg("--mqtt-password-file").arg(&password);
-        command.arg("--mqtt-ca-file").arg(broker.path("cert.pem"));
-    });
-    building.wait("A refuses the file", |building| {
-        building.logged("A").contains("others may read or change it (mode 0644)")
-    });
-    building.wait_in_service(&["A"]);
-    fs::set_permissions(&password, fs::Permissions::from_mode(0o600)).expect("a mode");
-    building.wait("A publishes", |building| {
-        let page = get(serving(building, 1), "/metrics").body;
-        page.lines().any(|line| line == "liftmesh_mqtt_publishing 1")
-    });
-    assert!(!building.logged("A").contains("sesame"));
-    assert_eq!(building.logged("A").matches("MQTT without TLS").count(), 0);
-}
-
-/// A node that is told to end says so.
-#[test]
-fn a_node_that_ends_is_offline_at_once() {
-    let Some(broker) = Broker::open() else { return };
-    let mut building = building(&["A", "B"], &broker);
-    let ear = broker.ear();
-    ear.wait(&topic("fleet"), |said| is_whole(said, "A", 2));
-    assert!(building.stop("A").success());
-    let said: BTreeSet<_> = ear.on(&topic("nodes/A")).into_iter().map(|it| it.payload).collect();
-    assert!(said.contains("offline"), "{said:?}");
-    ear.wait(&topic("fleet"), |said| said.node.as_deref() == Some("B"));
-    assert_eq!(publishers(&ear, 2), ["A", "B"]);
 }
 
 /// Two halves of a fleet that do not hear each other, but the same broker: one publishes, and the other
@@ -359,16 +270,15 @@ fn of_two_masters_one_publishes() {
     }
     start(&mut building, "A", &broker);
     // Its beacons go where A does not listen.
-    let (_, elsewhere) = free_port(&[]).expect("a port");
+    let (_, elsewhere) = liftmesh_harness::free_port(&[]).expect("a port");
     let port = elsewhere.local_addr().expect("an address").port();
     drop(elsewhere);
-    let other = format!("127.255.255.255:{port}");
     building.start_with("B", |command| {
         let words: Vec<_> = command.get_args().map(OsStr::to_owned).collect();
         let place = words.iter().position(|word| word == "--broadcast").expect("a flag");
         let mut changed = Command::new(command.get_program());
-        changed.args(&words[..=place]).arg(&other).args(&words[place + 2..]);
-        changed.args(["--mqtt-broker", &broker.url()]);
+        changed.args(&words[..=place]).arg(format!("127.255.255.255:{port}"));
+        changed.args(&words[place + 2..]).args(["--mqtt-broker", &broker.url()]);
         *command = changed;
     });
     building.wait_in_service(&["A", "B"]);
@@ -381,13 +291,104 @@ fn of_two_masters_one_publishes() {
         building.logged("B").contains("another master of this fleet publishes over MQTT")
     });
     let ear = broker.ear();
-    ear.wait(&topic("fleet"), |said| said.node.as_deref() == Some("A"));
-    let count = ear.on(&topic("fleet")).len();
-    building
-        .wait("A has published three times more", |_| ear.on(&topic("fleet")).len() >= count + 3);
-    let later = ear.on(&topic("fleet")).split_off(count);
-    assert!(later.iter().all(|said| said.node.as_deref() == Some("A")), "{later:#?}");
+    ear.wait(FLEET, |said| said.is_by("A"));
+    let count = ear.on(FLEET).len();
+    building.wait("A has published three times more", |_| ear.on(FLEET).len() >= count + 3);
+    assert!(ear.on(FLEET)[count..].iter().all(|said| said.is_by("A")));
     building.kill("A");
-    ear.wait(&topic("fleet"), |said| said.node.as_deref() == Some("B"));
-    ear.wait(&topic("cars/A"), |said| said.payload.is_empty());
+    ear.wait(FLEET, |said| said.is_by("B"));
+    ear.wait(&car("A"), |said| said.payload.is_empty());
+}
+
+/// Mosquitto does not say that another client has the name now: the node yields all the same.
+#[test]
+fn a_node_yields_to_another_client_with_the_name_of_the_session() {
+    let Some(broker) = Broker::open() else { return };
+    let (building, _) = building(&["A"], &broker);
+    let thief = broker.ear_named(SESSION);
+    let told = "another node has taken it over, or the network is bad";
+    let taken = |building: &Building| building.logged("A").matches(told).count();
+    building.wait("A has lost it", |building| taken(building) > 0);
+    std::thread::sleep(Duration::from_secs(5));
+    assert!(taken(&building) <= 4, "{}", building.logged("A"));
+    assert!(!building.logged("A").contains("no connection to the MQTT broker"));
+    drop(thief);
+    building
+        .wait("A publishes", |building| metric(building, "liftmesh_mqtt_publishing") == Some(1.0));
+}
+
+/// `config/mosquitto/`: who may only read can't have the session, and with it the calls that wait
+/// there. The nodes use TLS and a password, of which the log says nothing.
+#[test]
+fn with_the_shipped_configuration_only_a_node_gets_the_session() {
+    let run = |command: &mut Command| {
+        let made = command.output().expect("the program");
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    };
+    let others = free_port();
+    let broker = Broker::configured(|place, port| {
+        run(Command::new("openssl")
+            .current_dir(place)
+            .args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"])
+            .args(["-nodes", "-days", "2", "-subj", "/CN=broker"])
+            .args(["-addext", "subjectAltName=IP:127.0.0.40"])
+            .args(["-addext", "basicConstraints=critical,CA:FALSE"])
+            .args(["-keyout", "broker.key", "-out", "broker.pem"]));
+        let shipped = concat!(env!("CARGO_MANIFEST_DIR"), "/config/mosquitto/liftmesh");
+        let acl = fs::read_to_string(format!("{shipped}.acl")).expect("a list");
+        let acl = acl.replace("liftmesh/north", "liftmesh/liftmesh");
+        fs::write(place.join("liftmesh.acl"), acl).expect("written");
+        for (file, user) in [
+            ("liftmesh-nodes.passwords", "liftmesh"),
+            ("liftmesh.passwords", "bms"),
+            ("liftmesh.passwords", "robot"),
+        ] {
+            let flags = if place.join(file).exists() { &["-b"][..] } else { &["-c", "-b"] };
+            let mut command = Command::new("mosquitto_passwd");
+            run(command.args(flags).arg(place.join(file)).args([user, "open sesame"]));
+        }
+        let text = fs::read_to_string(format!("{shipped}.conf")).expect("a configuration");
+        let (of_nodes, of_others) = text.split_once("listener 8884").expect("two listeners");
+        // The clients of this test use no TLS, and nothing is kept.
+        let is_kept = |line: &&str| {
+            !["certfile", "keyfile", "persistence"].iter().any(|it| line.starts_with(it))
+        };
+        let of_others: Vec<_> = of_others.lines().filter(is_kept).collect();
+        let of_nodes = of_nodes.replace("/etc/mosquitto/certs", "/etc/mosquitto");
+        format!("{of_nodes}listener {others} 127.0.0.40{}\n", of_others.join("\n"))
+            .replace("/etc/mosquitto", &place.display().to_string())
+            .replace("listener 8883", &format!("listener {port} 127.0.0.40"))
+    });
+    let Some(broker) = broker else { return };
+    let password = broker.path("password");
+    fs::write(&password, "open sesame\n").expect("a file");
+    fs::set_permissions(&password, fs::Permissions::from_mode(0o600)).expect("a mode");
+    let mut building = Building::new(4, Line::Serial);
+    building.install("A", 1);
+    let start = |building: &mut Building, user: &str| {
+        building.start_with("A", |command| {
+            let url = broker.url().replace("mqtt:", "mqtts:");
+            command.args(["--mqtt-broker", &url, "--mqtt-username", user]);
+            command.arg("--mqtt-password-file").arg(&password);
+            command.arg("--mqtt-ca-file").arg(broker.path("broker.pem"));
+        });
+        building.wait_in_service(&["A"]);
+    };
+    start(&mut building, "bms");
+    building.wait("it is refused", |building| {
+        building.logged("A").contains("the broker refuses the connection")
+    });
+    assert!(building.stop("A").success());
+    start(&mut building, "liftmesh");
+    let thief = Ear::new(SESSION, others, Some(("bms", "open sesame")));
+    thief.wait(FLEET, |said| is_whole(said, "A", 1));
+    let robot = Ear::new("robot", others, Some(("robot", "open sesame")));
+    let call = hall(2, "up");
+    let answer = robot.ask(CALLS, &json!({"call": call}), ("replies/robot/1", "1")).json();
+    assert_eq!(answer["state"], "placed", "{answer}");
+    building.wait("it is served", |_| services(&thief, &call) == 1);
+    for told in ["taken over", "taken it over", "sesame", "MQTT without TLS"] {
+        assert!(!building.logged("A").contains(told), "{told}: {}", building.logged("A"));
+    }
+    building.wait_all_dark();
 }
