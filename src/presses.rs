@@ -21,14 +21,12 @@ const MOST_PRESSES: usize = 512;
 pub(crate) struct PressStatus {
     /// When, in UTC by the machine's clock as it goes now.
     pub(crate) at: String,
-    /// What was pressed.
     pub(crate) call: CallForm,
     /// How often this button in a row, with the same result.
     pub(crate) times: u32,
     /// When for the last time, if more than once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) last: Option<String>,
-    /// What became of it.
     #[serde(flatten)]
     pub(crate) fate: PressFate,
 }
@@ -46,18 +44,10 @@ pub(crate) struct Presses {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "fate", rename_all = "snake_case")]
 pub(crate) enum PressFate {
-    /// Its order is open.
-    Open {
-        /// Whether its lamp may be lit (F12).
-        promised: bool,
-    },
-    /// A car has served it.
-    Served {
-        /// The car.
-        car: Option<NodeId>,
-        /// How long the call had waited.
-        waited: Seconds,
-    },
+    /// Its order is open. Promised: its lamp may be lit (F12).
+    Open { promised: bool },
+    /// A car has served it, after the call has waited so long.
+    Served { car: Option<NodeId>, waited: Seconds },
     /// Its order was dropped because of a fire recall.
     Dropped,
     /// It made no order: it keeps the door open, which was open for it.
@@ -65,10 +55,7 @@ pub(crate) enum PressFate {
     /// It made no order: it drives a car in a special mode.
     Command,
     /// It made no order.
-    Refused {
-        /// Why, for people.
-        reason: String,
-    },
+    Refused { reason: String },
 }
 
 impl From<Result<Pressed, OrderRefused>> for PressFate {

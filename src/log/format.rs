@@ -31,12 +31,10 @@ impl Line<'_> {
     fn put(&mut self, field: &Field, value: &str) {
         let space = if self.is_empty { "" } else { " " };
         self.is_empty = false;
-        let put = if field.name() == "message" {
-            write!(self.writer, "{space}{value}")
-        } else if is_plain(value) {
-            write!(self.writer, "{space}{}={value}", field.name())
-        } else {
-            write!(self.writer, "{space}{}={value:?}", field.name())
+        let put = match field.name() {
+            "message" => write!(self.writer, "{space}{value}"),
+            name if is_plain(value) => write!(self.writer, "{space}{name}={value}"),
+            name => write!(self.writer, "{space}{name}={value:?}"),
         };
         self.result = self.result.and(put);
     }
@@ -65,38 +63,23 @@ fn is_plain(value: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::io;
-    use std::sync::{Arc, Mutex};
+    use std::sync::Arc;
 
     use tracing::info;
 
     use super::*;
 
-    #[derive(Clone, Default)]
-    struct Page(Arc<Mutex<Vec<u8>>>);
-
-    impl io::Write for Page {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.lock().expect("a lock").extend(bytes);
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-
     #[test]
     fn a_value_is_quoted_where_it_is_more_than_a_word() {
-        let page = Page::default();
-        let pen = page.clone();
-        let log = tracing_subscriber::fmt().fmt_fields(Fields).with_writer(move || pen.clone());
+        let page = tempfile::NamedTempFile::new().expect("a file");
+        let pen = Arc::new(page.reopen().expect("a file"));
+        let log = tracing_subscriber::fmt().fmt_fields(Fields).with_writer(pen);
         tracing::subscriber::with_default(log.finish(), || {
             let (call, node) = ("hall 3 up", "A");
             let nothing: Option<u8> = None;
             info!(%call, %node, waited_ms = 12, is_here = true, path = "/a b", nothing, quote = "\"", empty = "", "served");
         });
-        let text = String::from_utf8(page.0.lock().expect("a lock").clone()).expect("text");
+        let text = std::fs::read_to_string(page.path()).expect("text");
         let expected = r#"served call="hall 3 up" node=A waited_ms=12 is_here=true path="/a b" quote="\"" empty="""#;
         assert!(text.trim_end().ends_with(expected), "{text}");
     }

@@ -141,24 +141,14 @@ mod tests {
     /// Hands each entry over, and waits until it is taken.
     struct Slow(SyncSender<Taken>);
 
-    struct Seen(Taken);
-
-    impl Visit for Seen {
-        fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
-            self.0.insert(field.name(), format!("{value:?}"));
-        }
-
-        fn record_str(&mut self, field: &Field, value: &str) {
-            self.0.insert(field.name(), value.to_owned());
-        }
-    }
-
     impl Layer<Registry> for Slow {
         fn on_event(&self, event: &Event<'_>, _: Context<'_, Registry>) {
-            let mut seen = Seen(Taken::new());
-            event.record(&mut seen);
+            let mut taken = Taken::new();
+            event.record(&mut |field: &Field, value: &dyn Debug| {
+                taken.insert(field.name(), format!("{value:?}"));
+            });
             // The test may have ended.
-            self.0.send(seen.0).unwrap_or_default();
+            self.0.send(taken).unwrap_or_default();
         }
     }
 
@@ -182,7 +172,7 @@ mod tests {
             ("car", "A"),
             ("waited_ms", "12"),
         ];
-        let expected = expected.map(|(name, value)| (name, value.to_owned()));
+        let expected = expected.map(|(name, value)| (name, format!("{value:?}")));
         assert_eq!(taken.recv().expect("an entry"), expected.into());
     }
 

@@ -79,10 +79,8 @@ impl Write for Output {
 /// Why there is no log.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
-    /// There is no standard error.
     #[error("the log can't be started")]
     Output(#[source] io::Error),
-    /// There is a log already.
     #[error("the log can't be started")]
     Start(#[from] TryInitError),
 }
@@ -91,7 +89,6 @@ pub enum LogError {
 #[derive(Debug, Clone, PartialEq)]
 pub struct LogSettings {
     pub(crate) filter: LogFilter,
-    /// How it looks.
     pub(crate) format: LogFormat,
 }
 
@@ -194,15 +191,9 @@ impl Log {
 /// An error and its causes in one line.
 #[must_use]
 pub(crate) fn complaint(error: &dyn Error) -> String {
-    let mut text = format!("liftmesh: {error}");
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        cause = error.source();
-    }
-    text.push('\n');
-    text
+    let chain = std::iter::successors(Some(error), |&error| error.source());
+    let chain: Vec<_> = chain.map(ToString::to_string).collect();
+    format!("liftmesh: {}\n", chain.join(": "))
 }
 
 /// A time in the format of the log: a whole number of milliseconds, in a field whose name ends in

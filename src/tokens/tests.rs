@@ -22,17 +22,10 @@ fn revoke(text: &str) -> Change {
     Change::Revoke { name: name(text) }
 }
 
-/// Makes a change, as an incarnation of this number does.
-fn apply(settings: &mut Settings, incarnation: u64, change: &Change) -> Result<(), TokenRefused> {
+fn apply(settings: &mut Settings, change: &Change) -> Result<(), TokenRefused> {
     let setting = change.register(settings, now())?;
-    settings.set(setting, Words::new("kovac").unwrap(), Nonce(incarnation)).unwrap();
+    settings.set(setting, Words::new("kovac").unwrap(), Nonce(1)).unwrap();
     Ok(())
-}
-
-fn merge(from: &Settings, to: &mut Settings) {
-    for register in from.iter() {
-        to.merge(register.clone());
-    }
 }
 
 #[test]
@@ -40,17 +33,17 @@ fn a_token_is_found_until_it_is_revoked() {
     let mut settings = Settings::default();
     let (kiosk, robot) = (draw().unwrap(), draw().unwrap());
     assert_ne!(kiosk, robot);
-    apply(&mut settings, 1, &create("kiosk", Scope::Call, &kiosk)).unwrap();
-    apply(&mut settings, 1, &create("robot", Scope::Operate, &robot)).unwrap();
+    apply(&mut settings, &create("kiosk", Scope::Call, &kiosk)).unwrap();
+    apply(&mut settings, &create("robot", Scope::Operate, &robot)).unwrap();
     let tokens = Tokens::of(&settings);
     let found = tokens.find(&kiosk, now()).unwrap();
     assert_eq!((&found.name, found.scope), (&name("kiosk"), Scope::Call));
     assert_eq!(tokens.find(&kiosk[1..], now()), None);
-    apply(&mut settings, 1, &revoke("kiosk")).unwrap();
+    apply(&mut settings, &revoke("kiosk")).unwrap();
     let tokens = Tokens::of(&settings);
     assert_eq!(tokens.find(&kiosk, now()), None);
     assert!(tokens.find(&robot, now()).is_some());
-    let refused = apply(&mut settings, 1, &revoke("kiosk"));
+    let refused = apply(&mut settings, &revoke("kiosk"));
     assert_eq!(refused, Err(TokenRefused::NoToken(name("kiosk"))));
 }
 
@@ -76,9 +69,9 @@ fn token_counts_until_it_expires() {
         lifetime_s: Some(lifetime_s),
     };
     for wrong in [0, MAX_LIFETIME.as_secs() + 1, u64::MAX] {
-        assert_eq!(apply(&mut settings, 1, &create(wrong)), Err(TokenRefused::Lifetime));
+        assert_eq!(apply(&mut settings, &create(wrong)), Err(TokenRefused::Lifetime));
     }
-    apply(&mut settings, 1, &create(3600)).unwrap();
+    apply(&mut settings, &create(3600)).unwrap();
     let tokens = Tokens::of(&settings);
     let after = |seconds| now() + Duration::from_secs(seconds);
     assert_eq!(tokens.time_left(&hash, after(3599)), Some(Duration::from_secs(1)));
@@ -96,53 +89,29 @@ fn token_counts_until_it_expires() {
     assert!(revoked.is_ok(), "it may count at a node whose clock is behind");
 }
 
-/// A node that was away has the token still, and does not bring it back.
-#[test]
-fn a_revocation_wins_over_what_a_node_knew_before() {
-    let (mut one, mut two) = (Settings::default(), Settings::default());
-    let token = draw().unwrap();
-    apply(&mut one, 9, &create("kiosk", Scope::Call, &token)).unwrap();
-    merge(&one, &mut two);
-    apply(&mut two, 1, &revoke("kiosk")).unwrap();
-    let old = one.clone();
-    merge(&two, &mut one);
-    merge(&old, &mut two);
-    assert_eq!(
-        (Tokens::of(&one).find(&token, now()), Tokens::of(&two).find(&token, now())),
-        (None, None)
-    );
-    // The name may be given again, and the old token stays revoked.
-    let new = draw().unwrap();
-    apply(&mut one, 9, &create("kiosk", Scope::View, &new)).unwrap();
-    merge(&one, &mut two);
-    merge(&old, &mut two);
-    assert!(Tokens::of(&two).find(&new, now()).is_some());
-    assert_eq!(Tokens::of(&two).find(&token, now()), None);
-}
-
 #[test]
 fn a_name_is_used_once_and_there_are_so_many() {
     let mut settings = Settings::default();
     for number in 0..MOST {
         let text = format!("t{number}");
-        apply(&mut settings, 1, &create(&text, Scope::View, &text)).unwrap();
+        apply(&mut settings, &create(&text, Scope::View, &text)).unwrap();
     }
-    let again = apply(&mut settings, 1, &create("t3", Scope::View, "x"));
+    let again = apply(&mut settings, &create("t3", Scope::View, "x"));
     assert_eq!(again, Err(TokenRefused::NameTaken(name("t3"))));
     let more = create("one-more", Scope::View, "x");
-    assert_eq!(apply(&mut settings, 1, &more), Err(TokenRefused::TooMany));
-    apply(&mut settings, 1, &revoke("t3")).unwrap();
-    assert_eq!(apply(&mut settings, 1, &more), Ok(()));
+    assert_eq!(apply(&mut settings, &more), Err(TokenRefused::TooMany));
+    apply(&mut settings, &revoke("t3")).unwrap();
+    assert_eq!(apply(&mut settings, &more), Ok(()));
     for number in 0..MOST_NAMES - MOST - 1 {
         let text = format!("u{number}");
-        apply(&mut settings, 1, &revoke("one-more")).ok();
-        apply(&mut settings, 1, &create(&text, Scope::View, &text)).unwrap();
-        apply(&mut settings, 1, &revoke(&text)).unwrap();
+        apply(&mut settings, &revoke("one-more")).ok();
+        apply(&mut settings, &create(&text, Scope::View, &text)).unwrap();
+        apply(&mut settings, &revoke(&text)).unwrap();
     }
     assert_eq!(names(&settings), MOST_NAMES);
     let new = create("new", Scope::View, "x");
-    assert_eq!(apply(&mut settings, 1, &new), Err(TokenRefused::TooManyNames));
-    assert_eq!(apply(&mut settings, 1, &create("t3", Scope::View, "x")), Ok(()));
+    assert_eq!(apply(&mut settings, &new), Err(TokenRefused::TooManyNames));
+    assert_eq!(apply(&mut settings, &create("t3", Scope::View, "x")), Ok(()));
     const { assert!(MOST_NAMES < MOST_SETTINGS / 2, "modes have room") };
 }
 
