@@ -11,58 +11,18 @@ use elevator_fleet::wire::codec::{
     open_packet, seal_packet,
 };
 use elevator_fleet::wire::keyring::{Keyring, Purpose, TAG};
-use elevator_fleet::wire::{Beacon, Echo, NodeState, Nonce, Piggybacked};
+use elevator_fleet::wire::{Beacon, Delta, Echo, NodeState, Nonce, Piggybacked};
 
 use crate::wire::{body_of, checked, delta, fleet_key, hello, keyring, node};
 
 /// A datagram on the beacons' port as it comes in, at a node without a key and at one with it.
 pub(crate) fn beacon(bytes: &[u8]) {
-    if let Ok(beacon) = decode_beacon(bytes, &Keyring::default()) {
-        assert!(!announces_key(bytes));
-        assert_same_again(&beacon, bytes.len(), &Keyring::default());
+    for (keys, is_keyed) in [(Keyring::default(), false), (keyring(), true)] {
+        if let Ok(beacon) = decode_beacon(bytes, &keys) {
+            assert_eq!(announces_key(bytes), is_keyed, "nobody has authenticated it");
+            assert_same_again(&beacon, bytes.len(), &keys);
+        }
     }
-    if let Ok(beacon) = decode_beacon(bytes, &keyring()) {
-        assert!(announces_key(bytes), "nobody has authenticated it");
-        assert_same_again(&beacon, bytes.len(), &keyring());
-    }
-}
-
-pub(crate) fn beacon_seeds() -> Vec<Vec<u8>> {
-    let encode = |beacon: &Beacon, keys: &Keyring| encode_beacon(beacon, keys).expect("it fits");
-    let both = |beacon: Beacon| [encode(&beacon, &Keyring::default()), encode(&beacon, &keyring())];
-    beacons().into_iter().flat_map(both).collect()
-}
-
-/// The body of a beacon that somebody with the key has sealed, whatever it says: it is a beacon, or
-/// malformed, and never forged. The same body with a checksum means the same.
-pub(crate) fn sealed_beacon(body: &[u8]) {
-    let key = fleet_key();
-    let mut bytes = vec![b'L', b'M', VERSION, key.id()];
-    bytes.extend(body);
-    bytes.extend(key.tag(Purpose::Datagram, &bytes));
-    let sealed = decode_beacon(&bytes, &keyring());
-    match &sealed {
-        Ok(beacon) => assert_same_again(beacon, bytes.len(), &keyring()),
-        Err(WireError::Malformed(_)) => {}
-        Err(error) => panic!("a tag that is right, and {error}"),
-    }
-    assert_eq!(sealed, decode_beacon(&checked(body), &Keyring::default()));
-    assert_eq!(
-        decode_beacon(&checked(body), &keyring()),
-        Err(WireError::Unauthenticated),
-        "nobody has authenticated it"
-    );
-    // A tag for one purpose is none for another.
-    assert_eq!(open_packet(&bytes, &keyring()), Some(Err(WireError::Forged)));
-    // F5: whatever bit is flipped.
-    let at = body.len() % bytes.len();
-    bytes[at] ^= 1 << (body.len() % 8);
-    assert!(decode_beacon(&bytes, &keyring()).is_err(), "it was changed on its way");
-}
-
-pub(crate) fn sealed_beacon_seeds() -> Vec<Vec<u8>> {
-    let encode = |beacon: Beacon| encode_beacon(&beacon, &Keyring::default()).expect("it fits");
-    beacons().into_iter().map(|beacon| body_of(&encode(beacon))).collect()
 }
 
 /// A beacon that came in as so many bytes is the same after another journey. It may have had
@@ -73,6 +33,44 @@ fn assert_same_again(beacon: &Beacon, length: usize, keys: &Keyring) {
         assert!(again.len() <= length, "it has got longer");
         assert_eq!(decode_beacon(&again, keys).as_ref(), Ok(beacon));
     }
+}
+
+pub(crate) fn beacon_seeds() -> Vec<Vec<u8>> {
+    let encode = |beacon: &Beacon, keys: &Keyring| encode_beacon(beacon, keys).expect("it fits");
+    let both = |beacon: Beacon| [encode(&beacon, &Keyring::default()), encode(&beacon, &keyring())];
+    beacons().into_iter().flat_map(both).collect()
+}
+
+/// Bytes with a header and a tag of the key for this purpose.
+fn tagged(purpose: Purpose, body: &[u8]) -> Vec<u8> {
+    let key = fleet_key();
+    let mut bytes = [&[b'L', b'M', VERSION, key.id()], body].concat();
+    bytes.extend(key.tag(purpose, &bytes));
+    bytes
+}
+
+/// The body of a beacon that somebody with the key has sealed, whatever it says: it is a beacon, or
+/// malformed, and never forged. The same body with a checksum means the same.
+pub(crate) fn sealed_beacon(body: &[u8]) {
+    let mut bytes = tagged(Purpose::Datagram, body);
+    let sealed = decode_beacon(&bytes, &keyring());
+    match &sealed {
+        Ok(beacon) => assert_same_again(beacon, bytes.len(), &keyring()),
+        Err(error) => assert!(matches!(error, WireError::Malformed(_)), "a right tag, and {error}"),
+    }
+    assert_eq!(sealed, decode_beacon(&checked(body), &Keyring::default()));
+    let bare = decode_beacon(&checked(body), &keyring());
+    assert_eq!(bare, Err(WireError::Unauthenticated), "nobody has authenticated it");
+    // A tag for one purpose is none for another.
+    assert_eq!(open_packet(&bytes, &keyring()), Some(Err(WireError::Forged)));
+    // F5: whatever bit is flipped.
+    let at = body.len() % bytes.len();
+    bytes[at] ^= 1 << (body.len() % 8);
+    assert!(decode_beacon(&bytes, &keyring()).is_err(), "it was changed on its way");
+}
+
+pub(crate) fn sealed_beacon_seeds() -> Vec<Vec<u8>> {
+    beacon_seeds().iter().step_by(2).map(|bytes| body_of(bytes)).collect()
 }
 
 /// A datagram on the port of `ballot`: bare, and sealed with the key.
@@ -89,13 +87,8 @@ pub(crate) fn packet(bytes: &[u8]) {
     if let Some(Ok(_)) = open_packet(bytes, &keyring()) {
         assert!(announces_key(bytes));
     }
-    let sealed = SealedPacket {
-        nonce: Nonce(1),
-        sequence: 2,
-        beacon: 3,
-        to: Ipv4Addr::LOCALHOST,
-        packet: bytes,
-    };
+    let to = Ipv4Addr::LOCALHOST;
+    let sealed = SealedPacket { nonce: Nonce(1), sequence: 2, beacon: 3, to, packet: bytes };
     let mut datagram = seal_packet(sealed, &fleet_key());
     assert_eq!(open_packet(&datagram, &keyring()), Some(Ok(sealed)));
     assert_eq!(decode_beacon(&datagram, &keyring()), Err(WireError::Forged));
@@ -103,35 +96,30 @@ pub(crate) fn packet(bytes: &[u8]) {
     datagram[last - bytes.len() % TAG] ^= 1;
     assert_eq!(open_packet(&datagram, &keyring()), Some(Err(WireError::Forged)));
     // What is covered by a tag that is right, and too short to be anything.
-    let mut short = vec![b'L', b'M', VERSION, fleet_key().id()];
-    short.extend(bytes);
-    short.extend(fleet_key().tag(Purpose::Packet, &short));
+    let short = tagged(Purpose::Packet, bytes);
     let opened = open_packet(&short, &keyring()).expect("it announces a key");
     assert_eq!(opened.is_ok(), bytes.len() >= 28, "{opened:?}");
 }
 
 pub(crate) fn packet_seeds() -> Vec<Vec<u8>> {
+    let display = DisplayData { temperature: Some(-105), time: 1_790_000_000, brightness: 30 };
     let messages = [
         Message::SensorRequest,
         Message::SensorData(Reading { temperature: Some(-12), illuminance: Some(200) }),
-        Message::DisplayData(DisplayData {
-            temperature: Some(-105),
-            time: 1_790_000_000,
-            brightness: 30,
-        }),
-        Message::DisplayData(DisplayData { temperature: None, time: 0, brightness: 255 }),
+        Message::DisplayData(display),
+        Message::DisplayData(DisplayData { temperature: None, ..display }),
     ];
     let encoded = messages.iter().filter_map(packet::encode);
     encoded.chain([vec![4, 0, 0, 1, 44], vec![5]]).collect()
 }
 
-fn beacons() -> Vec<Beacon> {
+fn beacons() -> [Beacon; 2] {
     let quiet = Beacon {
         hello: hello(),
         link_port: 46_000,
         sequence: 1,
         period: 25,
-        node_state: NodeState::Seeking,
+        node_state: NodeState::Master,
         term: Term(0),
         led: Term(0),
         estimate: 0,
@@ -139,26 +127,20 @@ fn beacons() -> Vec<Beacon> {
         durable: true,
         probe: false,
         echoes: Vec::new(),
-        delta: elevator_fleet::wire::Delta::default(),
+        delta: Delta::default(),
         piggybacked: None,
         power: 0,
     };
-    let reading = Reading { temperature: Some(21), illuminance: None };
+    let message = Message::SensorData(Reading { temperature: Some(21), illuminance: None });
     let busy = Beacon {
         sequence: 70_000,
         node_state: NodeState::Slave { master: node("B") },
         term: Term(12),
-        led: Term(9),
         probe: true,
         echoes: vec![Echo { nonce: Nonce(7), sequence: 300 }; 3],
         delta: delta(),
-        piggybacked: Some(Piggybacked {
-            to: Some(node("B")),
-            message: Message::SensorData(reading),
-        }),
-        power: 9,
+        piggybacked: Some(Piggybacked { to: Some(node("B")), message }),
         ..quiet.clone()
     };
-    let master = Beacon { node_state: NodeState::Master, ..quiet.clone() };
-    vec![quiet, busy, master]
+    [quiet, busy]
 }

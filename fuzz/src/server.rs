@@ -16,9 +16,6 @@ const FLOORS: u8 = 4;
 /// Longer than any exchange takes: the server closes the connection after its replies.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How many events are kept; there are fewer.
-const EVENTS: usize = 4096;
-
 /// A server that answers with these bytes, whatever it is asked, and then closes. The line reports
 /// only what the shaft has, never breaks S1, and ends disconnected.
 pub(crate) fn elevator_server(replies: &[u8]) {
@@ -26,7 +23,7 @@ pub(crate) fn elevator_server(replies: &[u8]) {
     let address = listener.local_addr().expect("an address");
     let floors = FloorCount::new(FLOORS).expect("a count");
     let url: PanelUrl = format!("tcp://{address}").parse().expect("an address");
-    let (sink, events) = sync_channel(EVENTS);
+    let (sink, events) = sync_channel(4096);
     let replies = replies.to_vec();
     let server = thread::spawn(move || {
         let (stream, _) = listener.accept().expect("the line connects");
@@ -47,18 +44,15 @@ pub(crate) fn elevator_server(replies: &[u8]) {
         match events.recv_timeout(PATIENCE).expect("it is disconnected") {
             PanelEvent::Disconnected(_) => break,
             PanelEvent::Inputs(inputs) => {
-                let named = inputs.floor.into_iter().chain(inputs.next_stop);
-                for floor in named {
-                    assert!(floors.contains(floor), "{inputs:?}");
-                }
+                let mut named = inputs.floor.into_iter().chain(inputs.next_stop);
+                assert!(named.all(|floor| floors.contains(floor)), "{inputs:?}");
             }
             PanelEvent::Pressed(button) => assert!(floors.has_button(button), "{button}"),
             PanelEvent::Connected | PanelEvent::Requested(_) | PanelEvent::Refused(_) => {}
         }
     }
     drop(line);
-    let written = server.join().expect("the server");
-    check_commands(&written);
+    assert_safe(&server.join().expect("the server"));
 }
 
 /// Answers, and returns everything that the line has written.
@@ -71,7 +65,7 @@ fn answer(mut stream: TcpStream, replies: &[u8]) -> Vec<u8> {
     written
 }
 
-fn check_commands(written: &[u8]) {
+fn assert_safe(written: &[u8]) {
     let (mut is_moving, mut is_open) = (false, false);
     for message in written.chunks_exact(4) {
         match *message {

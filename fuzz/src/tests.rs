@@ -3,16 +3,20 @@
 //! Deterministic: the same files and the same number of mutations are the same inputs.
 //! `LIFTMESH_FUZZ=N` makes N mutations for each target.
 
-mod mutation;
-
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::thread;
+
+use fastrand::Rng;
+use liftmesh::fuzzing;
 
 use super::*;
-use mutation::Mutator;
 
 /// The longest mutated input, in bytes.
 const LONGEST: usize = 4096;
+
+/// Values at which code often decides otherwise.
+const EDGES: [u8; 8] = [0, 1, 0x7f, 0x80, 0xfe, 0xff, b'"', b'\n'];
 
 fn directory(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
@@ -20,42 +24,67 @@ fn directory(name: &str) -> PathBuf {
 
 /// The corpus of a target, in the order of the files' names.
 fn corpus(target: &Target) -> Vec<Vec<u8>> {
-    let directory = directory("corpus").join(target.name);
-    let entries = fs::read_dir(&directory).expect("each target has a corpus");
+    let entries = fs::read_dir(directory("corpus").join(target.name));
+    let entries = entries.expect("each target has a corpus");
     let mut files: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
     files.sort();
     files.iter().map(|file| fs::read(file).expect("a file")).collect()
 }
 
-/// Checks everything that is known of a target, and this many mutations of it, unless the
-/// environment says otherwise.
-fn run(name: &str, mutations: usize) {
-    let target = TARGETS.iter().find(|target| target.name == name).expect("one of the targets");
+fn run(target: &Target) {
     let mut known = corpus(target);
     known.extend((target.seeds)());
     for input in &known {
         (target.check)(input);
     }
     let wanted = std::env::var("LIFTMESH_FUZZ").ok();
-    let mutations = wanted.map_or(mutations, |count| count.parse().expect("a number"));
-    let mut mutator = Mutator::new(name, LONGEST);
-    for _ in 0..mutations {
-        let input = mutator.mutate(&known);
+    let count = wanted.map_or(target.mutations, |count| count.parse().expect("a number"));
+    let mut random = Rng::with_seed(target.mutations as u64);
+    for _ in 0..count {
+        let input = mutation(&mut random, &known);
         let checked = std::panic::catch_unwind(|| (target.check)(&input));
-        assert!(checked.is_ok(), "{name}: the input is {}", in_full(&input));
+        // As `printf` takes it, so that it can become a file of the corpus.
+        let shown = || input.iter().map(|byte| format!("\\x{byte:02x}")).collect::<String>();
+        assert!(checked.is_ok(), "{}: the input is {}", target.name, shown());
     }
 }
 
-/// Bytes as `printf` takes them, so that they can become a file of the corpus.
-fn in_full(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |text, byte| text + &format!("\\x{byte:02x}"))
+/// One of these inputs with one to eight changes.
+fn mutation(random: &mut Rng, known: &[Vec<u8>]) -> Vec<u8> {
+    let mut input = random.choice(known).cloned().unwrap_or_default();
+    for _ in 0..random.usize(1..=8) {
+        let place = random.usize(0..=input.len());
+        let length = random.usize(0..=(input.len() - place).min(64));
+        let other = random.choice(known).map_or(&[][..], |other| &other[..]);
+        let from = random.usize(0..=other.len());
+        match (random.u8(0..8), input.get_mut(place)) {
+            (0, Some(at)) => *at ^= 1 << random.u8(0..8),
+            (1, Some(at)) => *at = random.u8(..),
+            (2, Some(at)) => *at = EDGES[random.usize(0..EDGES.len())],
+            (3, Some(at)) => *at = at.wrapping_add(if random.bool() { 1 } else { u8::MAX }),
+            (4, _) => drop(input.drain(place..place + length)),
+            (5, _) => drop(input.splice(place..place, other[from..].iter().take(8).copied())),
+            (6, _) => input.extend_from_within(place..place + length),
+            _ => drop(input.splice(place.., other[from..].iter().copied())),
+        }
+    }
+    input.truncate(LONGEST);
+    input
+}
+
+#[test]
+fn nothing_known_and_no_mutation_of_it_breaks_a_target() {
+    thread::scope(|scope| {
+        for target in TARGETS {
+            let named = thread::Builder::new().name(target.name.to_owned());
+            named.spawn_scoped(scope, || run(target)).expect("a thread");
+        }
+    });
 }
 
 /// The seeds are what their targets accept, so that mutations begin where the parsers have work.
 #[test]
 fn the_seeds_are_accepted() {
-    use liftmesh::fuzzing;
-
     let text = |seed: &[u8]| String::from_utf8(seed.to_vec()).expect("text");
     let seeds = text::config_seeds();
     assert!(seeds.iter().any(|seed| fuzzing::settings("", &text(seed)).is_ok()));
@@ -68,49 +97,12 @@ fn the_seeds_are_accepted() {
     }
 }
 
-macro_rules! targets {
-    ($($name:ident $mutations:literal)*) => {
-        $(#[test] fn $name() { run(stringify!($name), $mutations); })*
-
-        /// Each target has a test, a corpus and a binary of its name, and each of those a target.
-        #[test]
-        fn every_target_is_run_everywhere() {
-            let tested = [$(stringify!($name)),*];
-            let targets: Vec<_> = TARGETS.iter().map(|target| target.name).collect();
-            assert_eq!(targets, tested);
-            let mut targets: Vec<_> = targets.iter().map(|name| (*name).to_owned()).collect();
-            targets.sort();
-            for (place, suffix) in [("corpus", ""), ("libfuzzer/fuzz_targets", ".rs")] {
-                let entries = fs::read_dir(directory(place)).expect("a directory");
-                let name = |entry: fs::DirEntry| entry.file_name().into_string().expect("text");
-                let mut names: Vec<_> =
-                    entries.map(|entry| name(entry.expect("an entry"))).collect();
-                names.sort();
-                let expected: Vec<_> = targets.iter().map(|name| format!("{name}{suffix}")).collect();
-                assert_eq!(names, expected, "{place}");
-            }
-        }
-    };
-}
-
-targets! {
-    beacon 2_000
-    sealed_beacon 2_000
-    packet 2_000
-    frame 2_000
-    opening 2_000
-    panel 2_000
-    controller 2_000
-    elevator_server 30
-    link 2_000
-    encrypted_link 100
-    greeting 300
-    sealed_packets 500
-    config 200
-    key 2_000
-    assign 1_000
-    passengers 1_000
-    latch 1_000
-    mqtt_call 2_000
-    journal 50
+#[test]
+fn every_target_has_a_corpus_and_a_binary() {
+    let manifest = fs::read_to_string(directory("libfuzzer/Cargo.toml")).expect("a manifest");
+    for Target { name, .. } in TARGETS {
+        assert!(directory("corpus").join(name).is_dir(), "{name}");
+        assert!(manifest.contains(&format!("[[bin]]\nname = \"{name}\"\n")), "{name}");
+    }
+    assert_eq!(manifest.matches("[[bin]]").count(), TARGETS.len());
 }
