@@ -8,25 +8,24 @@ use elevator_driver::Button;
 use liftmesh_harness::building::{Building, Line};
 use rustix::thread::{CpuSet, sched_setaffinity};
 
-use crate::idle::ticks;
 use crate::samples::{Decisive, Figure, Target};
-use crate::site::{Panels, Which, halls};
+use crate::site::{BANK, Panels, Which, halls, proc_file, processor_time};
 
 const FLOORS: u8 = 40;
-
-const CARS: [&str; 8] = ["A", "B", "C", "D", "E", "F", "G", "H"];
 
 /// A press is quick to provoke, so each round presses so many buttons.
 const PRESSES: usize = 24;
 
 pub(crate) fn measure(rounds: usize) -> Vec<Figure> {
-    let building = Building::with_cars(FLOORS, Line::Serial, &CARS);
-    for name in CARS {
+    let building = Building::with_cars(FLOORS, Line::Serial, &BANK);
+    for name in BANK {
         confine(&building, name);
     }
     let buttons = halls(&building, FLOORS);
     let done = AtomicBool::new(false);
-    let (began, before) = (Instant::now(), ticks(&building, &CARS));
+    let used =
+        || BANK.iter().map(|name| processor_time(&proc_file(&building, name, "stat"))).sum::<f64>();
+    let (began, before) = (Instant::now(), used());
     let times = std::thread::scope(|scope| {
         scope.spawn(|| keep_lit(&building, &buttons, &done));
         building.wait("every hall call is lit", |building| {
@@ -37,9 +36,7 @@ pub(crate) fn measure(rounds: usize) -> Vec<Figure> {
         done.store(true, Ordering::Relaxed);
         times
     });
-    let (took, after) = (began.elapsed(), ticks(&building, &CARS));
-    let share = before.iter().zip(&after).map(|(before, after)| after - before);
-    let share = share.sum::<f64>() / took.as_secs_f64();
+    let share = (used() - before) / began.elapsed().as_secs_f64() * 100.0;
     vec![
         Figure::of_times(
             "press -> own lamp, 8 cars x 40 floors, all lit, one core",
@@ -65,7 +62,7 @@ fn confine(building: &Building, name: &str) {
 
 /// Presses whatever hall button is dark.
 fn keep_lit(building: &Building, buttons: &[Button], done: &AtomicBool) {
-    let mut panels = CARS.map(|name| building.panel(name));
+    let mut panels = BANK.map(|name| building.panel(name));
     while !done.load(Ordering::Relaxed) {
         for panel in &mut panels {
             let lamps = panel.state().expect("a state").lamps;
@@ -81,7 +78,7 @@ fn keep_lit(building: &Building, buttons: &[Button], done: &AtomicBool) {
 fn presses(building: &Building, count: usize) -> Vec<Duration> {
     let mut times = Vec::new();
     let floors = (0..FLOORS).cycle();
-    for (name, floor) in CARS.iter().cycle().zip(floors.step_by(7)) {
+    for (name, floor) in BANK.iter().cycle().zip(floors.step_by(7)) {
         if times.len() == count {
             break;
         }

@@ -18,11 +18,9 @@ use elevator_simulator::ControlClient;
 use liftmesh_harness::building::{Building, Line};
 
 use crate::samples::{Decisive, Figure, Target};
-use crate::site::halls;
+use crate::site::{BANK, halls, proc_file, processor_time};
 
 const FLOORS: u8 = 24;
-
-const CARS: [&str; 8] = ["A", "B", "C", "D", "E", "F", "G", "H"];
 
 const CLIENTS: usize = 200;
 
@@ -36,38 +34,16 @@ const PAUSE: Duration = Duration::from_millis(500);
 /// A press whose lamp was not seen by then was served at once, by a car with an open door.
 const LIT_LIMIT: Duration = Duration::from_secs(2);
 
-/// In these parts of a second Linux tells the processor time of a thread.
-const TICKS: f64 = 100.0;
-
-/// How clients follow.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Events,
-    WebSocket,
-}
-
-impl Kind {
-    const ALL: [Self; 2] = [Self::Events, Self::WebSocket];
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Events => "200 clients",
-            Self::WebSocket => "200 WebSockets",
-        }
-    }
-
-    /// What a client asks for beside the address, and how the answer begins.
-    const fn words(self) -> (&'static str, &'static str) {
-        match self {
-            Self::Events => ("", "HTTP/1.1 200"),
-            Self::WebSocket => (
-                "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
-                 Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n",
-                "HTTP/1.1 101",
-            ),
-        }
-    }
-}
+/// How clients follow: their name, what they ask for beside the address, and how the answer begins.
+const KINDS: [(&str, &str, &str); 2] = [
+    ("200 clients", "", "HTTP/1.1 200"),
+    (
+        "200 WebSockets",
+        "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
+         Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n",
+        "HTTP/1.1 101",
+    ),
+];
 
 /// What was seen while there were clients, or none.
 #[derive(Debug, Default)]
@@ -92,19 +68,19 @@ impl Drop for Done<'_> {
 }
 
 pub(crate) fn measure(rounds: usize) -> Vec<Figure> {
-    let building = Building::with_cars(FLOORS, Line::Serial, &CARS);
+    let building = Building::with_cars(FLOORS, Line::Serial, &BANK);
     let address = SocketAddr::new(building.endpoint(1).0.into(), 7080);
     let buttons = halls(&building, FLOORS);
     let (mut without, mut again) = (Seen::default(), Seen::default());
-    let mut with = Kind::ALL.map(|_| Seen::default());
+    let mut with = KINDS.map(|_| Seen::default());
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
         scope.spawn(|| keep_driving(&building, &done));
         let _done = Done(&done);
         for _ in 0..rounds {
             watch(&building, &buttons, &mut without);
-            for (kind, with) in Kind::ALL.into_iter().zip(&mut with) {
-                let clients = Clients::connect(address, kind);
+            for ((_, words, answer), with) in KINDS.into_iter().zip(&mut with) {
+                let clients = Clients::connect(address, words, answer);
                 let read = clients.read();
                 watch(&building, &buttons, with);
                 with.bytes += clients.read() - read;
@@ -123,8 +99,7 @@ pub(crate) fn measure(rounds: usize) -> Vec<Figure> {
         Figure::of_times("press -> own lamp, no clients, again", &again.lit, None),
         Figure::new("median without clients, again / without", "", vec![noise], None),
     ];
-    for (kind, with) in Kind::ALL.into_iter().zip(&with) {
-        let who = kind.name();
+    for ((who, ..), with) in KINDS.into_iter().zip(&with) {
         #[expect(clippy::cast_precision_loss, reason = "a figure")]
         let each = with.bytes as f64 / with.took / CLIENTS as f64 / 1_000.0;
         let target = Some(Target::at_most(Decisive::Worst, 20.0));
@@ -142,11 +117,11 @@ pub(crate) fn measure(rounds: usize) -> Vec<Figure> {
 
 /// Presses hall buttons for a while, and adds what it sees.
 fn watch(building: &Building, buttons: &[Button], seen: &mut Seen) {
-    let mut panels = CARS.map(|name| building.panel(name));
+    let mut panels = BANK.map(|name| building.panel(name));
     let (began, before) = (Instant::now(), used(building));
     for press in 0..PRESSES {
         thread::sleep(PAUSE + Duration::from_micros(1_700 * (press as u64 % 11)));
-        let panel = press % CARS.len();
+        let panel = press % BANK.len();
         seen.lit.extend(time_press(&mut panels, panel, buttons, press));
     }
     let after = used(building);
@@ -190,7 +165,7 @@ fn time_press(
 
 /// Sends each car that has nowhere to go to the far end of its shaft.
 fn keep_driving(building: &Building, done: &AtomicBool) {
-    let mut panels = CARS.map(|name| building.panel(name));
+    let mut panels = BANK.map(|name| building.panel(name));
     while !done.load(Ordering::Relaxed) {
         for panel in &mut panels {
             let car = panel.state().expect("a state");
@@ -207,21 +182,12 @@ fn keep_driving(building: &Building, done: &AtomicBool) {
 /// The processor time, in seconds, that the HTTP thread of the node that serves has used, and its
 /// whole process.
 fn used(building: &Building) -> (f64, f64) {
-    let process = format!("/proc/{}", building.process_id(CARS[0]));
-    let tasks = std::fs::read_dir(format!("{process}/task")).expect("a running process");
-    let http = tasks.map(|task| task.expect("a thread").path()).find(|task| {
-        std::fs::read_to_string(task.join("comm")).is_ok_and(|name| name.trim() == "http")
-    });
-    let http = http.expect("the node serves HTTP").to_str().expect("a path").to_owned();
-    (seconds(&http), seconds(&process))
-}
-
-fn seconds(task: &str) -> f64 {
-    let text = std::fs::read_to_string(format!("{task}/stat")).expect("it runs");
-    let (_, rest) = text.rsplit_once(')').expect("a name");
-    let fields: Vec<&str> = rest.split_whitespace().collect();
-    let ticks = |field: usize| fields[field].parse::<f64>().expect("a number");
-    (ticks(11) + ticks(12)) / TICKS
+    let tasks = format!("/proc/{}/task", building.process_id(BANK[0]));
+    let tasks = std::fs::read_dir(tasks).expect("a running process");
+    let mut stats =
+        tasks.filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("stat")).ok());
+    let http = stats.find(|stat| stat.contains("(http)")).expect("the node serves HTTP");
+    (processor_time(&http), processor_time(&proc_file(building, BANK[0], "stat")))
 }
 
 /// Connected clients, a thread each.
@@ -233,17 +199,16 @@ struct Clients {
 
 impl Clients {
     /// Connects them, and waits until each has its first state.
-    fn connect(address: SocketAddr, kind: Kind) -> Self {
+    fn connect(address: SocketAddr, words: &str, answer: &str) -> Self {
         let read = std::sync::Arc::new(AtomicU64::new(0));
         let (mut streams, mut threads) = (Vec::new(), Vec::new());
         for _ in 0..CLIENTS {
             let mut stream = TcpStream::connect(address).expect("a connection");
-            let (words, expected) = kind.words();
             let request = format!("GET /api/v1/events HTTP/1.1\r\nHost: {address}\r\n{words}\r\n");
             stream.write_all(request.as_bytes()).expect("sent");
             let mut buffer = vec![0; 16 * 1024];
             let count = stream.read(&mut buffer).expect("an answer");
-            assert!(buffer[..count].starts_with(expected.as_bytes()), "a client is refused");
+            assert!(buffer[..count].starts_with(answer.as_bytes()), "a client is refused");
             let (mut reader, read) = (stream.try_clone().expect("a stream"), read.clone());
             streams.push(stream);
             let thread = thread::Builder::new().stack_size(64 * 1024).spawn(move || {

@@ -5,16 +5,10 @@ use std::time::{Duration, Instant};
 use liftmesh_harness::building::{Building, Line};
 
 use crate::samples::{Decisive, Figure, Target};
-use crate::site::{CARS, rest};
+use crate::site::{BANK, CARS, proc_file, processor_time, rest};
 
 /// For how long the nodes are watched.
 const WATCH: Duration = Duration::from_secs(20);
-
-/// In these parts of a second Linux tells the processor time of a process.
-const TICKS: f64 = 100.0;
-
-/// A bank as large as they usually are.
-const BANK: [&str; 8] = ["A", "B", "C", "D", "E", "F", "G", "H"];
 
 pub(crate) fn measure() -> Vec<Figure> {
     let fleets = [
@@ -37,35 +31,26 @@ fn fleet(line: Line, names: &'static [&'static str], what: &str) -> [Figure; 3] 
         let each = before.iter().zip(&after);
         each.map(|(before, after)| (of(after) - of(before)) / took).collect()
     };
-    let shares = per_second(|(ticks, _)| ticks / TICKS * 100.0);
+    let shares = per_second(|(seconds, _)| seconds * 100.0);
     let resident = names.iter().map(|name| resident(&building, name)).collect();
+    let wake_ups = per_second(|(_, wake_ups)| *wake_ups);
+    let at_most = |value| Some(Target::at_most(Decisive::Median, value));
     [
-        Figure::new(
-            &format!("idle node, share of one core ({what})"),
-            "%",
-            shares,
-            Some(Target::at_most(Decisive::Median, 1.0)),
-        ),
-        Figure::new(
-            &format!("idle node, wake-ups a second ({what})"),
-            "1/s",
-            per_second(|(_, wake_ups)| *wake_ups),
-            None,
-        ),
-        Figure::new(
-            &format!("idle node, resident memory ({what})"),
-            "MiB",
-            resident,
-            Some(Target::at_most(Decisive::Median, 20.0)),
-        ),
+        ("share of one core", "%", shares, at_most(1.0)),
+        ("wake-ups a second", "1/s", wake_ups, None),
+        ("resident memory", "MiB", resident, at_most(20.0)),
     ]
+    .map(|(of, unit, samples, target)| {
+        Figure::new(&format!("idle node, {of} ({what})"), unit, samples, target)
+    })
 }
 
-/// The processor time that each node has used, in clock ticks, and how often its threads have
-/// woken.
+/// The processor time that each node has used, in seconds, and how often its threads have woken.
 fn used(building: &Building, names: &[&str]) -> Vec<(f64, f64)> {
-    let wake_ups = names.iter().map(|name| wake_ups(building, name));
-    ticks(building, names).into_iter().zip(wake_ups).collect()
+    let used = |name: &&str| {
+        (processor_time(&proc_file(building, name, "stat")), wake_ups(building, name))
+    };
+    names.iter().map(used).collect()
 }
 
 fn wake_ups(building: &Building, name: &str) -> f64 {
@@ -81,30 +66,10 @@ fn wake_ups(building: &Building, name: &str) -> f64 {
     each.sum()
 }
 
-/// The processor time that each node has used, in clock ticks.
-pub(crate) fn ticks(building: &Building, names: &[&str]) -> Vec<f64> {
-    names
-        .iter()
-        .map(|name| {
-            let text = proc_file(building, name, "stat");
-            // The name of the program may have spaces; it ends with the last parenthesis.
-            let (_, rest) = text.rsplit_once(')').expect("a process");
-            let fields: Vec<&str> = rest.split_whitespace().collect();
-            let number = |field: usize| fields[field].parse::<f64>().expect("a number");
-            number(11) + number(12)
-        })
-        .collect()
-}
-
 fn resident(building: &Building, name: &str) -> f64 {
     let text = proc_file(building, name, "status");
     let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     let kibibytes = line.and_then(|line| line.split_whitespace().next());
     let kibibytes: f64 = kibibytes.expect("a size").parse().expect("a number");
     kibibytes / 1024.0
-}
-
-fn proc_file(building: &Building, name: &str, file: &str) -> String {
-    let path = format!("/proc/{}/{file}", building.process_id(name));
-    std::fs::read_to_string(path).expect("a running process")
 }

@@ -90,15 +90,13 @@ impl Figure {
 
     pub(crate) fn print(&self) {
         let target = self.target.map_or_else(String::new, |target| {
-            let figure = match target.figure {
-                Decisive::Median => "median",
-                Decisive::Worst => "worst",
+            let (figure, found) = match target.figure {
+                Decisive::Median => ("median", self.median),
+                Decisive::Worst => ("worst", self.worst),
             };
-            let (sign, found) = match (target.bound, target.figure) {
-                (Bound::AtMost, Decisive::Median) => ("<=", self.median <= target.value),
-                (Bound::AtMost, Decisive::Worst) => ("<=", self.worst <= target.value),
-                (Bound::AtLeast, Decisive::Median) => (">=", self.median >= target.value),
-                (Bound::AtLeast, Decisive::Worst) => (">=", self.worst >= target.value),
+            let (sign, found) = match target.bound {
+                Bound::AtMost => ("<=", found <= target.value),
+                Bound::AtLeast => (">=", found >= target.value),
             };
             let verdict = if found { "met" } else { "missed" };
             format!("{figure} {sign} {:.1}: {verdict}", target.value)

@@ -9,6 +9,9 @@ use liftmesh_harness::building::{Building, PATIENCE};
 
 pub(crate) const CARS: [&str; 3] = ["A", "B", "C"];
 
+/// A bank as large as they usually are.
+pub(crate) const BANK: [&str; 8] = ["A", "B", "C", "D", "E", "F", "G", "H"];
+
 /// Between two looks at the panels.
 const LOOK_EVERY: Duration = Duration::from_micros(500);
 
@@ -92,4 +95,20 @@ pub(crate) fn halls(building: &Building, floors: u8) -> Vec<Button> {
     let up = (0..floors - 1).map(|floor| building.hall(floor, Up));
     let down = (1..floors).map(|floor| building.hall(floor, Down));
     up.chain(down).collect()
+}
+
+/// A file of a node's process in `/proc`.
+pub(crate) fn proc_file(building: &Building, name: &str, file: &str) -> String {
+    let path = format!("/proc/{}/{file}", building.process_id(name));
+    std::fs::read_to_string(path).expect("a running process")
+}
+
+/// The processor time, in seconds, that a `stat` of a process or thread tells.
+pub(crate) fn processor_time(stat: &str) -> f64 {
+    // The name of the program may have spaces; it ends with the last parenthesis.
+    let (_, rest) = stat.rsplit_once(')').expect("a process");
+    let fields: Vec<&str> = rest.split_whitespace().collect();
+    let ticks = |field: usize| fields[field].parse::<f64>().expect("a number");
+    // Linux counts in hundredths of a second.
+    (ticks(11) + ticks(12)) / 100.0
 }
