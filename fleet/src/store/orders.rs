@@ -1,21 +1,17 @@
 //! The replicated set of orders.
 
 mod bounds;
+mod entry;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::hash::Hasher;
 use std::ops::Bound;
 use std::time::Duration;
 
-use elevator_driver::Direction;
-use siphasher::sip::SipHasher13;
-
-use crate::model::{
-    Call, Dot, HallCall, NodeId, Nonce, Order, Record, RecordState, Service, Timestamp,
-};
+use crate::model::{Call, Dot, NodeId, Nonce, Order, Record, RecordState, Service, Timestamp};
 use crate::seeded::{SeededBug, is_seeded};
 
 pub(crate) use self::bounds::MOST_OPEN_TRIPS;
+pub(crate) use self::entry::Entry;
 
 /// The most entries of a register, and the most incarnations that it remembers as absorbed. To
 /// forget one costs at most one more service.
@@ -54,18 +50,7 @@ pub struct OrderStore {
     digest: u64,
 }
 
-/// A call and its origin.
 type Place = (Call, NodeId);
-
-/// The latest press of a call by one incarnation of its origin.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Entry {
-    pub(crate) order: Order,
-    /// How it was served, if it was.
-    pub(crate) service: Option<Service>,
-    /// The presses of other incarnations that it has absorbed, the latest of each.
-    pub(crate) absorbed: Vec<Dot>,
-}
 
 /// How much the store has of one origin.
 #[derive(Debug, Clone, Default)]
@@ -81,7 +66,6 @@ pub(super) struct Origin {
 /// The change made by a merge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Merged {
-    /// What became of the press.
     pub(crate) change: Change,
     /// The entries that are no longer kept: replaced, absorbed, or dropped for want of room.
     pub(crate) gone: Vec<Entry>,
@@ -100,10 +84,7 @@ pub(crate) enum Change {
     /// The press was open here with a smaller recall number.
     Raised,
     /// The press is served. `closed` is its order, if it was open here.
-    Served {
-        /// The press that was open here.
-        closed: Option<Order>,
-    },
+    Served { closed: Option<Order> },
 }
 
 impl OrderStore {
@@ -170,7 +151,6 @@ impl OrderStore {
         served
     }
 
-    /// How many fire recalls are known.
     #[must_use]
     pub fn recalls(&self) -> u64 {
         self.recalls
@@ -361,18 +341,15 @@ impl OrderStore {
         self.open.values().flatten().filter_map(|dot| self.get(*dot))
     }
 
-    /// The open order with this dot.
     #[must_use]
     pub fn get(&self, dot: Dot) -> Option<&Order> {
         self.entries.get(&dot).filter(|entry| !entry.is_served()).map(|entry| &entry.order)
     }
 
-    /// The open orders of one call.
     pub fn of_call(&self, call: &Call) -> impl Iterator<Item = &Order> {
         self.open.get(call).into_iter().flatten().filter_map(|dot| self.get(*dot))
     }
 
-    /// The open presses of one call.
     pub fn presses_of(&self, call: &Call) -> impl Iterator<Item = Dot> {
         self.open.get(call).into_iter().flatten().copied()
     }
@@ -434,7 +411,6 @@ impl OrderStore {
         self.entries.insert(*dot, entry);
     }
 
-    /// Removes an entry.
     fn take(&mut self, dot: Dot) -> Option<Entry> {
         let entry = self.entries.remove(&dot)?;
         self.digest ^= entry.hash();
@@ -491,56 +467,6 @@ impl OrderStore {
             origin.open -= 1;
             origin.open_trips -= usize::from(order.call.is_trip());
         }
-    }
-}
-
-impl Entry {
-    pub(super) fn is_served(&self) -> bool {
-        self.service.is_some()
-    }
-
-    /// Whether it has absorbed this press, or a later one of its incarnation.
-    fn absorbs(&self, press: Dot) -> bool {
-        self.absorbed.iter().any(|absorbed| absorbed.is_later_press_of(press))
-    }
-
-    fn record(&self, now: Timestamp) -> Record {
-        let Order { dot, origin, call, placed, recall } = self.order.clone();
-        let state = match self.service.clone() {
-            Some(service) => RecordState::Served(service),
-            None => RecordState::Open { waited: now.since(placed), recall },
-        };
-        Record { dot, origin, call, state, absorbed: self.absorbed.clone() }
-    }
-
-    /// Each number is written out, so that nodes of any word size and byte order agree. The call is
-    /// included because a faulty node may send one press as two calls: nodes with different calls
-    /// must not count as holders of each other's orders.
-    fn hash(&self) -> u64 {
-        let Order { dot, call, recall, .. } = &self.order;
-        let served = self.is_served() && !is_seeded(SeededBug::DigestOmitsServices);
-        let recall = if self.is_served() { 0 } else { *recall };
-        let mut hasher = SipHasher13::new();
-        hasher.write(&dot.incarnation.0.to_le_bytes());
-        hasher.write(&dot.sequence.to_le_bytes());
-        let (kind, car, to) = match call {
-            Call::Hall(HallCall { to: Some(to), .. }) => (3, None, Some(to)),
-            Call::Hall(HallCall { direction: Direction::Up, .. }) => (0, None, None),
-            Call::Hall(HallCall { direction: Direction::Down, .. }) => (1, None, None),
-            Call::Car { car, .. } => (2, Some(car), None),
-        };
-        hasher.write(&[kind, call.floor().index()]);
-        hasher.write(car.map_or(&[], |car| car.as_str().as_bytes()));
-        if let Some(to) = to {
-            hasher.write(&[to.index()]);
-        }
-        hasher.write(&[u8::from(served)]);
-        hasher.write(&recall.to_le_bytes());
-        for absorbed in &self.absorbed {
-            hasher.write(&absorbed.incarnation.0.to_le_bytes());
-            hasher.write(&absorbed.sequence.to_le_bytes());
-        }
-        hasher.finish()
     }
 }
 
