@@ -119,7 +119,7 @@ impl PressLog {
 
     /// A button was pressed.
     pub(crate) fn add(&mut self, Press { call, outcome }: Press, now: Timestamp) {
-        let press = if let Ok(Pressed::Order(press)) = &outcome { *press } else { None };
+        let press = if let Ok(Pressed::Order(press)) = outcome { Some(press) } else { None };
         let fate = PressFate::from(outcome);
         let latest = self.ring.iter_mut().rev().find(|entry| entry.call == call);
         if let Some(entry) = latest.filter(|entry| entry.fate == fate) {

@@ -20,7 +20,7 @@ pub use self::number::Seconds;
 pub(crate) use self::number::{
     hexadecimal, is_zero, optional_fine_seconds, optional_seconds, seconds, text,
 };
-pub(crate) use self::report::{availability, conflict, connection, hang, panel};
+pub(crate) use self::report::{availability, connection, hang, panel};
 use crate::model::{Call, HallCall, NameError, NodeId, NodeState};
 
 /// Any JSON.
@@ -76,13 +76,10 @@ pub enum CallForm {
 /// A call with an impossible floor or car.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CallError {
-    /// No shaft has this floor.
     #[error(transparent)]
     Floor(#[from] FloorError),
-    /// No node can have this name.
     #[error(transparent)]
     Name(#[from] NameError),
-    /// The destination is the landing.
     #[error("a trip can't go from floor {0} to floor {0}")]
     NoTrip(Floor),
 }

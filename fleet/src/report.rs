@@ -7,8 +7,8 @@ use std::time::Duration;
 use elevator_driver::{DoorState, Floor};
 use serde::{Deserialize, Serialize};
 
-use crate::json::{NodeStateForm, availability, call, conflict, hang, panel, seconds};
-use crate::model::{Call, Dot, HangCause, HangEvidence, NodeId, NodeState, Reason, Term};
+use crate::json::{NodeStateForm, availability, call, hang, panel, seconds};
+use crate::model::{Call, Dot, HangEvidence, NodeId, NodeState, Reason, Term};
 use crate::settings::{Request, Setting, Why, Words};
 
 /// A transition that the log and the operator see.
@@ -19,10 +19,8 @@ use crate::settings::{Request, Setting, Why, Words};
 pub enum Report {
     /// The node's state changed.
     NodeState {
-        /// The old state.
         #[serde(with = "NodeStateForm")]
         from: NodeState,
-        /// The new state.
         #[serde(with = "NodeStateForm")]
         to: NodeState,
         /// The term of the new state.
@@ -32,10 +30,8 @@ pub enum Report {
     /// changed, but nothing went wrong.
     #[serde(rename = "node_state", skip_deserializing)]
     Rotated {
-        /// The old state.
         #[serde(with = "NodeStateForm")]
         from: NodeState,
-        /// The new state.
         #[serde(with = "NodeStateForm")]
         to: NodeState,
         /// The term of the new state.
@@ -48,10 +44,7 @@ pub enum Report {
     /// Full states have been exchanged with a node.
     Synced { node: NodeId },
     /// Stores differed for too long: the whole state is transferred.
-    Repair {
-        /// The receiver.
-        node: NodeId,
-    },
+    Repair { node: NodeId },
     /// An order was placed, here or elsewhere.
     Placed {
         #[serde(with = "call")]
@@ -71,7 +64,6 @@ pub enum Report {
     Served {
         #[serde(with = "call")]
         call: Call,
-        /// How long it waited.
         #[serde(with = "seconds")]
         waited: Duration,
         /// Whether this node's car served it.
@@ -98,10 +90,7 @@ pub enum Report {
         call: Call,
     },
     /// The door of this node's car.
-    Door {
-        /// Its state.
-        door: DoorState,
-    },
+    Door { door: DoorState },
     /// This node's car is at, or passes, a floor.
     Floor { floor: Floor },
     /// Whether the group can count on this node's car: `None`, or why not.
@@ -128,7 +117,7 @@ pub enum Report {
         at: Option<Floor>,
     },
     /// Two nodes have one name or one address, or one sends impossible orders.
-    Conflict(#[serde(with = "conflict")] String),
+    Conflict { text: String },
     /// The car did not reach a floor in time (F9): the motor is stopped, and the process must end.
     Hung(#[serde(with = "hang")] HangEvidence),
     /// An operator has commanded something that holds until it is commanded otherwise, or a node has set
@@ -198,7 +187,7 @@ impl Report {
             Self::FloorUnreachable { .. } => "floor_unreachable",
             Self::DriveRefused => "drive_refused",
             Self::OffTarget { .. } => "off_target",
-            Self::Conflict(_) => "conflict",
+            Self::Conflict { .. } => "conflict",
             Self::Hung(_) => "hung",
             Self::Setting { .. } => "setting",
             Self::DiskFailed => "disk_failed",
@@ -242,8 +231,8 @@ impl fmt::Display for Report {
             Self::OffTarget { stop_at, at: Some(at) } => {
                 write!(f, "the drive stopped at {at} instead of {stop_at}")
             }
-            Self::Conflict(text) => write!(f, "conflict: {text}"),
-            Self::Hung(evidence) => write_hang(f, evidence),
+            Self::Conflict { text } => write!(f, "conflict: {text}"),
+            Self::Hung(evidence) => evidence.fmt(f),
             Self::Setting { setting: Setting::Request(Request::Session(it)), operator, .. } => {
                 write!(f, "session {}: {}, by {operator}", it.id, it.in_words())
             }
@@ -252,19 +241,6 @@ impl fmt::Display for Report {
                 reason.iter().try_for_each(|reason| write!(f, ": {reason}"))
             }
             Self::DiskFailed => f.write_str("the disk has failed"),
-        }
-    }
-}
-
-fn write_hang(f: &mut fmt::Formatter<'_>, evidence: &HangEvidence) -> fmt::Result {
-    let actual = evidence.actual.as_secs_f64();
-    match (evidence.floor, evidence.cause) {
-        (Some(floor), _) => write!(f, "hung on the way to {floor} after {actual:.1} s"),
-        (None, HangCause::NotStopped) => {
-            write!(f, "hung: the motor did not stop for {actual:.1} s")
-        }
-        (None, HangCause::NoProgress | HangCause::OffTarget(_)) => {
-            write!(f, "hung while homing after {actual:.1} s")
         }
     }
 }

@@ -158,7 +158,9 @@ impl Oracles {
                 self.car_changed(snapshot, node);
                 findings.extend(self.cars[node].hung(&snapshot.machines[node], node));
             }
-            Report::Conflict(what) => findings.push(Finding::new("C7", node, what.clone())),
+            Report::Conflict { text: what } => {
+                findings.push(Finding::new("C7", node, what.clone()));
+            }
             Report::Placed { call, origin, press: Some(press) } => {
                 findings.extend(self.orders.placed(snapshot, node, (call, origin, *press)));
             }

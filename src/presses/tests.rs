@@ -11,7 +11,7 @@ fn hall(index: u8) -> Call {
 }
 
 fn order(sequence: u64) -> Pressed {
-    Pressed::Order(Some(Dot { incarnation: Nonce(1), sequence }))
+    Pressed::Order(Dot { incarnation: Nonce(1), sequence })
 }
 
 /// A refusal that is like no other one.

@@ -73,7 +73,7 @@ impl ReportLog {
             Report::OffTarget { stop_at, at } => {
                 warn!(%stop_at, at = at.map(display), "the drive did not stop where it should");
             }
-            Report::Conflict(what) => error!(what, "two nodes in conflict"),
+            Report::Conflict { text: what } => error!(what, "two nodes in conflict"),
             Report::Hung(evidence) => hung(evidence),
             // It has said so already.
             Report::Setting { setting: Setting::Hang(car, Some(_)), .. } if *car == self.own => {}

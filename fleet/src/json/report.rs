@@ -79,24 +79,6 @@ line! {
     connection, disconnected
 }
 
-/// A conflict: its `text`.
-pub(crate) mod conflict {
-    use super::{Deserialize, Deserializer, Serialize, Serializer};
-
-    #[derive(Serialize, Deserialize)]
-    struct Form<T> {
-        text: T,
-    }
-
-    pub(crate) fn serialize<S: Serializer>(text: &str, to: S) -> Result<S::Ok, S::Error> {
-        Form { text }.serialize(to)
-    }
-
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
-        Form::deserialize(from).map(|form| form.text)
-    }
-}
-
 pub(crate) mod hang {
     use super::{
         Deserialize, Deserializer, Direction, Duration, Floor, HangCause, HangEvidence, Serialize,

@@ -370,10 +370,6 @@ impl Leadership {
 
 #[cfg(test)]
 impl Leadership {
-    pub(crate) fn set_election(&mut self, election: Box<dyn Election>) {
-        self.election = election;
-    }
-
     pub(crate) fn set_state(&mut self, node_state: NodeState) {
         self.node_state = node_state;
     }

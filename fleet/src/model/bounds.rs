@@ -13,17 +13,3 @@ pub(crate) const JUMP: u64 = 1 << 32;
 pub(crate) fn bounded(known: u64, heard: u64) -> u64 {
     heard.min(known.saturating_add(JUMP))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_number_moves_by_a_jump_at_most() {
-        assert_eq!(bounded(7, 3), 3);
-        assert_eq!(bounded(7, 7 + JUMP), 7 + JUMP);
-        assert_eq!(bounded(7, 8 + JUMP), 7 + JUMP);
-        assert_eq!(bounded(7, u64::MAX), 7 + JUMP);
-        assert_eq!(bounded(u64::MAX - 1, u64::MAX), u64::MAX);
-    }
-}

@@ -12,7 +12,6 @@ use crate::seeded::{SeededBug, is_seeded};
 /// A passenger waits on a landing and wants to travel in a direction, or to a floor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HallCall {
-    /// The landing.
     pub floor: Floor,
     /// Where the passenger wants to go.
     pub direction: Direction,
@@ -127,7 +126,6 @@ impl Call {
         }
     }
 
-    /// Whether this is a destination call.
     #[must_use]
     pub fn is_trip(&self) -> bool {
         match self {
@@ -149,7 +147,6 @@ impl Call {
         }
     }
 
-    /// The floor at which the call is served.
     #[must_use]
     pub fn floor(&self) -> Floor {
         match self {

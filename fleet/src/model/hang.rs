@@ -1,5 +1,6 @@
 //! Why a car hung (F9).
 
+use std::fmt;
 use std::time::Duration;
 
 use elevator_driver::{Direction, Floor};
@@ -21,6 +22,22 @@ pub struct HangEvidence {
     pub actual: Duration,
     /// The last floor sensor seen.
     pub last_sensor: Option<Floor>,
+}
+
+/// For people.
+impl fmt::Display for HangEvidence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let actual = self.actual.as_secs_f64();
+        match (self.floor, self.cause) {
+            (Some(floor), _) => write!(f, "hung on the way to {floor} after {actual:.1} s"),
+            (None, HangCause::NotStopped) => {
+                write!(f, "hung: the motor did not stop for {actual:.1} s")
+            }
+            (None, HangCause::NoProgress | HangCause::OffTarget(_)) => {
+                write!(f, "hung while homing after {actual:.1} s")
+            }
+        }
+    }
 }
 
 /// Why a car counts as hung.

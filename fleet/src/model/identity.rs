@@ -46,12 +46,17 @@ pub enum NodeState {
     /// It has no master and serves alone.
     Seeking,
     /// It follows a master.
-    Slave {
-        /// The master's name.
-        master: NodeId,
-    },
+    Slave { master: NodeId },
     /// It assigns the calls. Under `lowest-ip` a beacon with this state is an announcement (F2).
     Master,
+}
+
+impl NodeState {
+    /// Whether it is that of a slave of this node.
+    #[must_use]
+    pub fn follows(&self, node: &NodeId) -> bool {
+        matches!(self, Self::Slave { master } if master == node)
+    }
 }
 
 impl fmt::Display for NodeState {
@@ -69,7 +74,6 @@ impl fmt::Display for NodeState {
 pub struct Hello {
     /// The fleet; a node of another fleet is refused.
     pub fleet: FleetName,
-    /// The node's name.
     pub node: NodeId,
     pub address: Ipv4Addr,
     /// The incarnation of its process.

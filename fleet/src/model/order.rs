@@ -36,7 +36,6 @@ impl fmt::Display for Dot {
 /// A press that has not been served.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Order {
-    /// The press.
     pub dot: Dot,
     /// The node at which the press was made.
     pub origin: NodeId,

@@ -9,12 +9,10 @@ use super::{Call, Dot, NodeId};
 /// One entry of a register, as sent between nodes and as stored on disk.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
-    /// The press.
     pub dot: Dot,
     /// The node at which it was made.
     pub origin: NodeId,
     pub call: Call,
-    /// Whether it was served.
     pub state: RecordState,
     /// The presses of other incarnations that it has absorbed, the latest of each.
     pub absorbed: Vec<Dot>,
@@ -36,14 +34,12 @@ impl Record {
 /// The state of a press.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RecordState {
-    /// It is open.
     Open {
         /// How long it had waited when the record was made: nodes share no clock.
         waited: Duration,
         /// Its recall number.
         recall: u64,
     },
-    /// It was served.
     Served(Service),
 }
 

@@ -22,7 +22,6 @@ pub enum Role {
 }
 
 impl Role {
-    /// Every role.
     pub const ALL: [Self; 3] = [Self::Cabin, Self::ControlUnit, Self::Indicator];
 }
 

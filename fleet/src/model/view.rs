@@ -81,23 +81,17 @@ impl CarView {
 /// What a car is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CarPhase {
-    /// At rest with the door closed.
     Idle,
-    /// On its way.
     Moving {
         direction: Direction,
-        /// The floor of its stop.
         stop_at: Floor,
         /// The nearest floor at which it can still stop.
         next_stop: Floor,
     },
     /// Looking for a floor after a start between two.
     Homing,
-    /// The door is opening.
     Opening,
-    /// The door is open.
     Open,
-    /// The door is closing.
     Closing,
 }
 
@@ -150,11 +144,9 @@ named! {
     /// Why no hall call may be assigned to a car.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
     pub enum Unavailable {
-        /// Its panel does not answer.
         NoPanel = "no panel",
         /// Its position is not known yet.
         Homing = "homing",
-        /// The stop switch is pulled.
         Stopped = "stopped",
         /// Something, for example too much load, has held its door open for too long.
         DoorBlocked = "door blocked",

@@ -14,11 +14,9 @@ use crate::wire::{Beacon, Frame, LinkId};
 /// Any action may fail. The brain learns of a failure only where a `handle_…` method says so.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Action {
-    /// Broadcast a beacon on the LAN.
     Broadcast(Beacon),
     /// Send a beacon to one node, at the same UDP port as the broadcasts.
     Unicast {
-        /// The node's address.
         to: Ipv4Addr,
         beacon: Beacon,
     },
@@ -26,26 +24,23 @@ pub enum Action {
     Packet {
         /// The receiver, or `None` for a broadcast.
         to: Option<Ipv4Addr>,
-        /// The packet.
         bytes: Vec<u8>,
     },
     /// Open a link. Answered by `handle_link_up` or `handle_dial_failed` within the dial's time
     /// limit.
     Dial {
-        /// The node that is expected there.
         peer: NodeId,
-        /// The address on which it listens.
         address: SocketAddrV4,
     },
-    /// Send a frame over a link.
-    Send { link: LinkId, frame: Frame },
+    Send {
+        link: LinkId,
+        frame: Frame,
+    },
     /// Close a link after everything sent before has left. For the brain it no longer exists.
     Close(LinkId),
-    /// Set the panel's outputs.
     Panel(PanelOutputs),
     /// Write a batch to disk, after all earlier batches. Answered by `handle_durable`.
     Persist {
-        /// The batch's number.
         lsn: Lsn,
         changes: Vec<Change>,
     },

@@ -67,7 +67,6 @@ pub use crate::services::sessions::{LONGEST_HOLD, SessionRefused, SessionRequest
 pub use crate::store::{Change, Fate, Lsn, Refused as RefusedStatus, Restored, Taken};
 pub use crate::wire::LinkId;
 
-/// One node of a fleet.
 #[derive(Debug)]
 pub struct Node {
     hello: Hello,
@@ -84,20 +83,16 @@ pub struct Node {
 /// Why a node wants to wake up.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Timer {
-    /// A beacon is due.
     Beacon,
     /// A peer may have to be probed, or may be lost.
     Membership,
-    /// A timer of the election.
     Election(ElectionTimer),
     /// A peer may have to be dialled.
     Pairing,
     /// The open calls have become older, so the plan is reconsidered; or a requested plan has not
     /// arrived.
     Plan,
-    /// A timer of the car.
     Car(CarTimer),
-    /// A timer of the climate.
     Climate(ClimateTimer),
     /// On emergency power it may be another car's turn.
     Turn,

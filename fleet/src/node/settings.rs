@@ -10,7 +10,6 @@ use crate::election::ElectionSettings;
 use crate::model::{FleetName, Mac, MeshTimes, NodeId, Nonce, Role};
 use crate::store::Restored;
 
-/// The settings of a node.
 #[derive(Debug, Clone)]
 pub struct NodeSettings {
     pub identity: Identity,
@@ -18,25 +17,21 @@ pub struct NodeSettings {
     pub election: ElectionSettings,
     /// The floors of the shafts, the same on every node.
     pub floors: FloorCount,
-    /// The times of the mesh.
     pub mesh: MeshTimes,
     /// The car, or `None` for a node without one.
     pub car: Option<CarSettings>,
     /// How the climate is measured and shown.
     pub climate: ClimateSettings,
-    /// The contents of the disk.
     pub restored: Restored,
     /// The seed of all random choices.
     pub seed: u64,
 }
 
-/// The identity of a node.
 #[derive(Debug, Clone)]
 pub struct Identity {
     pub fleet: FleetName,
     /// Its name, which is also the name of its car.
     pub node: NodeId,
-    /// Its address on the LAN.
     pub address: Ipv4Addr,
     /// The address of its interface on the LAN.
     pub mac: Mac,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Action, Node, Report, Taken, Timer};
+use super::{Action, Node, Report, Timer};
 use crate::cabin::CabinTimer;
 use crate::car::{CarEvent, ServedCall, Stops};
 use crate::model::{Call, HallCall, NodeState, Timestamp};
@@ -235,10 +235,8 @@ impl Node {
             self.cabin.invalidate_stops();
             if self.store.ride_to(to) == Ride::Absent {
                 let ride = Call::Car { car: self.hello.node.clone(), floor: to };
-                match self.place(&ride, now) {
-                    // The boarding looks for it in the store, and waits until it is promised.
-                    Taken::Placed | Taken::Absorbed => {}
-                }
+                // The boarding looks for it in the store, and waits until it is promised.
+                self.place(&ride, now);
             }
         }
     }
@@ -278,33 +276,21 @@ impl Node {
         if !self.leadership.has_started() {
             return None;
         }
-        let mut next = (self.peers.beacon_due(self.leadership.leads()), Timer::Beacon);
-        if let Some(at) = self.peers.membership.next_check().filter(|at| *at < next.0) {
-            next = (at, Timer::Membership);
-        }
         let election = self.leadership.poll_timeout();
-        if let Some((at, timer)) = election.filter(|(at, _)| *at < next.0) {
-            next = (at, Timer::Election(timer.clone()));
-        }
-        if let Some(at) = self.peers.next_dial().filter(|at| *at < next.0) {
-            next = (at, Timer::Pairing);
-        }
-        if let Some(at) = self.dispatching.planning.next().filter(|at| *at < next.0) {
-            next = (at, Timer::Plan);
-        }
-        if let Some(at) = self.services.turns.poll_timeout().filter(|at| *at < next.0) {
-            next = (at, Timer::Turn);
-        }
-        if let Some(at) = self.services.sessions.poll_timeout().filter(|at| *at < next.0) {
-            next = (at, Timer::Session);
-        }
         let cabin = self.cabin.poll_timeout(self.leadership.asks_for_readings());
-        if let Some((at, timer)) = cabin.filter(|(at, _)| *at < next.0) {
-            next = match timer {
+        let timers = [
+            Some((self.peers.beacon_due(self.leadership.leads()), Timer::Beacon)),
+            self.peers.membership.next_check().map(|at| (at, Timer::Membership)),
+            election.map(|(at, timer)| (at, Timer::Election(timer.clone()))),
+            self.peers.next_dial().map(|at| (at, Timer::Pairing)),
+            self.dispatching.planning.next().map(|at| (at, Timer::Plan)),
+            self.services.turns.poll_timeout().map(|at| (at, Timer::Turn)),
+            self.services.sessions.poll_timeout().map(|at| (at, Timer::Session)),
+            cabin.map(|(at, timer)| match timer {
                 CabinTimer::Car(timer) => (at, Timer::Car(timer)),
                 CabinTimer::Climate(timer) => (at, Timer::Climate(timer)),
-            };
-        }
-        Some(next)
+            }),
+        ];
+        timers.into_iter().flatten().min_by_key(|(at, _)| *at)
     }
 }

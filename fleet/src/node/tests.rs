@@ -25,6 +25,7 @@ mod transfer;
 use std::time::Duration;
 
 use super::*;
+use crate::car::CarSettings;
 use crate::climate::ClimateSettings;
 use crate::dispatch::Plan;
 use crate::election::testing::{address, floor, name};
@@ -33,32 +34,50 @@ use crate::model::{
     Call, CarView, Dot, FleetName, HallCall, Mac, NodeId, NodeState, Nonce, Protocol, Role, Term,
     Timestamp,
 };
-use crate::settings::Register;
+use crate::settings::{Register, Setting};
 use crate::store::Record;
-use crate::wire::{Beacon, Delta, Echo, Frame};
+use crate::wire::{Beacon, Delta, Echo, Frame, StateTransfer};
 use elevator_driver::{
-    Direction, DoorState, DriveFeedback, Floor, FloorCount, PanelEvent, PanelInputs,
+    Button, Direction, DoorCommand, DoorState, DriveFeedback, Floor, FloorCount, MotorCommand,
+    PanelEvent, PanelInputs,
 };
 
 const PERIOD: Duration = Duration::from_millis(25);
 
+/// The link of two nodes.
+const LINK: LinkId = LinkId(1);
+
 /// The node whose address ends so, in one of its incarnations.
 pub(crate) fn node(index: u8, incarnation: u64) -> Node {
-    electing(index, incarnation, ElectionSettings::of(Protocol::LowestIp))
+    started(settings(index, incarnation))
 }
 
 /// The same under another protocol.
 fn electing(index: u8, incarnation: u64, election: ElectionSettings) -> Node {
-    let mut node = unstarted(index, incarnation, election);
+    started(NodeSettings { election, ..settings(index, incarnation) })
+}
+
+/// The same with this on its disk.
+fn restarted(index: u8, incarnation: u64, restored: Restored) -> Node {
+    started(NodeSettings { restored, ..settings(index, incarnation) })
+}
+
+fn started(settings: NodeSettings) -> Node {
+    let mut node = Node::new(settings);
     node.start(Timestamp::START);
     node
 }
 
-fn unstarted(index: u8, incarnation: u64, election: ElectionSettings) -> Node {
-    Node::new(settings(index, incarnation, election))
+/// One with a car, which starts now.
+fn with_car(index: u8, incarnation: u64, restored: Restored, now: Timestamp) -> Node {
+    let settings = settings(index, incarnation);
+    let car = Some(CarSettings::new(settings.floors));
+    let mut node = Node::new(NodeSettings { car, restored, ..settings });
+    node.start(now);
+    node
 }
 
-fn settings(index: u8, incarnation: u64, election: ElectionSettings) -> NodeSettings {
+fn settings(index: u8, incarnation: u64) -> NodeSettings {
     NodeSettings {
         identity: Identity {
             fleet: FleetName::new("test").expect("a name"),
@@ -69,7 +88,7 @@ fn settings(index: u8, incarnation: u64, election: ElectionSettings) -> NodeSett
             link_port: 46_000,
             nonce: Nonce(u64::from(index) * 100 + incarnation),
         },
-        election,
+        election: ElectionSettings::of(Protocol::LowestIp),
         floors: FloorCount::new(4).expect("floors"),
         mesh: MeshTimes::default(),
         car: None,
@@ -81,13 +100,10 @@ fn settings(index: u8, incarnation: u64, election: ElectionSettings) -> NodeSett
 
 /// A node whose car stands at the lowest floor with its door closed, and that moment.
 fn cabin(index: u8) -> (Node, Timestamp) {
-    let settings = settings(index, 1, ElectionSettings::of(Protocol::LowestIp));
-    let car = Some(crate::car::CarSettings::new(settings.floors));
-    let mut node = Node::new(NodeSettings { car, ..settings });
     let mut now = Timestamp::START;
-    node.start(now);
+    let mut node = with_car(index, 1, Restored::default(), now);
     node.handle_panel(PanelEvent::Connected, now);
-    node.handle_panel(PanelEvent::Inputs(at_rest()), now);
+    node.see(at_rest(), now);
     leave_cars_idle(&mut node, now);
     for _ in 0..100 {
         now = now + PERIOD;
@@ -121,6 +137,47 @@ fn at_rest() -> PanelInputs {
 }
 
 impl Node {
+    /// An operator commands something, which is taken.
+    fn command(&mut self, command: Command, now: Timestamp) {
+        self.handle_command(command, "kovac", None, now).expect("taken");
+    }
+
+    fn have_set(&mut self, setting: Setting, now: Timestamp) {
+        self.handle_setting(setting, "kovac", now).expect("taken");
+    }
+
+    fn see(&mut self, inputs: PanelInputs, now: Timestamp) {
+        self.handle_panel(PanelEvent::Inputs(inputs), now);
+    }
+
+    fn push(&mut self, button: Button, now: Timestamp) {
+        self.handle_panel(PanelEvent::Pressed(button), now);
+    }
+
+    /// The door is as it was commanded.
+    fn obey_door(&mut self, now: Timestamp) {
+        let door = match self.outputs().expect("outputs").door {
+            DoorCommand::Open => DoorState::Open,
+            DoorCommand::Close | DoorCommand::Nudge => DoorState::Closed,
+        };
+        self.see(PanelInputs { door, ..at_rest() }, now);
+    }
+
+    fn motor(&self) -> MotorCommand {
+        self.outputs().expect("outputs").motor
+    }
+
+    fn open_calls(&self) -> Vec<Call> {
+        self.orders().calls().cloned().collect()
+    }
+
+    /// What its disk holds, if that is fast.
+    fn written(&self, now: Timestamp) -> Restored {
+        let records = self.orders().records(now).collect();
+        let settings = self.settings().all().cloned().collect();
+        Restored { records, settings, ..Restored::default() }
+    }
+
     /// A beacon of this moment, without changes.
     fn plain_beacon(&mut self, now: Timestamp) -> Beacon {
         let facts = self.facts(now);
@@ -136,6 +193,11 @@ impl Node {
     fn hear_settings(&mut self, peer: &NodeId, settings: Vec<Register>, now: Timestamp) {
         let delta = Delta { settings, ..Delta::default() };
         self.on_records(peer, &delta, now);
+    }
+
+    /// The peer at the other end of the link says so.
+    fn hear_delta(&mut self, delta: Delta, now: Timestamp) {
+        self.handle_frame(LINK, Frame::Delta(delta), now);
     }
 
     /// Takes in a record as if it had come through the gate.
@@ -165,14 +227,61 @@ fn beacons(actions: &[Action]) -> impl Iterator<Item = &Beacon> {
     })
 }
 
-fn frames(node: &mut Node) -> Vec<Frame> {
+fn sent(actions: Vec<Action>) -> impl Iterator<Item = Frame> {
     let frame = |action| if let Action::Send { frame, .. } = action { Some(frame) } else { None };
-    drain(node).into_iter().filter_map(frame).collect()
+    actions.into_iter().filter_map(frame)
+}
+
+fn frames(node: &mut Node) -> Vec<Frame> {
+    sent(drain(node)).collect()
+}
+
+/// What is sent to peers of orders and settings.
+fn deltas(actions: &[Action]) -> impl Iterator<Item = &Delta> {
+    actions.iter().filter_map(|action| {
+        if let Action::Broadcast(beacon) = action {
+            return Some(&beacon.delta);
+        }
+        let Action::Send { frame: Frame::Delta(delta), .. } = action else { return None };
+        Some(delta)
+    })
 }
 
 fn plan_requests(node: &mut Node) -> Vec<PlanRequest> {
     let request = |action| if let Action::Plan(request) = action { Some(request) } else { None };
     drain(node).into_iter().filter_map(request).collect()
+}
+
+fn persists(actions: &[Action]) -> Vec<(Lsn, Vec<Change>)> {
+    let batch = |action: &Action| {
+        if let Action::Persist { lsn, changes } = action {
+            Some((*lsn, changes.clone()))
+        } else {
+            None
+        }
+    };
+    actions.iter().filter_map(batch).collect()
+}
+
+/// A whole store as it goes over a link.
+fn state(records: Vec<Record>) -> Frame {
+    Frame::State(StateTransfer {
+        term: Term(1),
+        settings: Vec::new(),
+        records,
+        durable: true,
+        more: false,
+    })
+}
+
+/// One says what is due, and the other hears its broadcasts.
+fn say(speaker: &mut Node, listener: &mut Node, now: Timestamp) -> Vec<Action> {
+    speaker.handle_timeout(now);
+    let actions = drain(speaker);
+    for beacon in broadcasts(&actions) {
+        listener.handle_beacon(speaker.hello().address, beacon, now);
+    }
+    actions
 }
 
 /// The two tell each other their beacons until `until`, each delivered at once; hands back what
@@ -185,22 +294,58 @@ pub(crate) fn talk(
 ) -> Vec<Action> {
     let (mut now, mut wanted) = (from, Vec::new());
     while now < until {
-        for turn in 0..2 {
-            let (speaker, listener) =
-                if turn == 0 { (&mut *one, &mut *other) } else { (&mut *other, &mut *one) };
-            speaker.handle_timeout(now);
-            let actions = drain(speaker);
-            let from = speaker.hello().address;
-            for beacon in broadcasts(&actions) {
-                listener.handle_beacon(from, beacon, now);
-            }
-            if turn == 0 {
-                wanted.extend(actions);
-            }
-        }
+        wanted.extend(say(one, other, now));
+        say(other, one, now);
         now = now + Duration::from_millis(1);
     }
     wanted
+}
+
+/// What one sends over the link arrives at the other.
+fn deliver(from: &mut Node, to: &mut Node, now: Timestamp) {
+    for frame in frames(from) {
+        to.handle_frame(LINK, frame, now);
+    }
+}
+
+/// Both send each other over the link what they have.
+fn exchange_frames(one: &mut Node, two: &mut Node, now: Timestamp) {
+    for _ in 0..4 {
+        deliver(one, two, now);
+        deliver(two, one, now);
+    }
+}
+
+/// The second dials the first.
+pub(crate) fn join(second: &mut Node, first: &mut Node, now: Timestamp) {
+    first.handle_link_up(LINK, second.hello(), LinkSide::Accepted, now);
+    second.handle_link_up(LINK, first.hello(), LinkSide::Dialled, now);
+    exchange_frames(first, second, now);
+}
+
+/// Two nodes over a link, of which the first is the master, after so many periods.
+fn linked_after(mut one: Node, mut two: Node, periods: u32) -> (Node, Node, Timestamp) {
+    let now = Timestamp::START + PERIOD * periods;
+    talk(&mut one, &mut two, Timestamp::START, now);
+    join(&mut two, &mut one, now);
+    (one, two, now)
+}
+
+fn linked() -> (Node, Node, Timestamp) {
+    linked_after(node(1, 1), node(2, 1), 8)
+}
+
+/// The two with their cars.
+fn two_cars() -> (Node, Node, Timestamp) {
+    let car = |index| with_car(index, 1, Restored::default(), Timestamp::START);
+    let (mut one, mut two, now) = linked_after(car(1), car(2), 8);
+    for node in [&mut one, &mut two] {
+        node.handle_panel(PanelEvent::Connected, now);
+        node.see(at_rest(), now);
+    }
+    let later = now + PERIOD * 100;
+    talk(&mut one, &mut two, now, later);
+    (one, two, later)
 }
 
 /// A probe asks whether a silent peer lives; a peer whose beacons arrive need not be asked,
@@ -235,14 +380,7 @@ fn a_link_to_the_next_incarnation_of_a_dialled_peer_carries() {
     let mut reborn = node(1, 2);
     let link = LinkId(7);
     second.handle_link_up(link, reborn.hello(), LinkSide::Dialled, now);
-    let state = crate::wire::StateTransfer {
-        term: reborn.term(),
-        settings: Vec::new(),
-        records: Vec::new(),
-        durable: true,
-        more: false,
-    };
-    second.handle_frame(link, Frame::State(state), now);
+    second.handle_frame(link, state(Vec::new()), now);
     second.handle_frame(link, Frame::Synced, now);
     let beacon = reborn.plain_beacon(now);
     second.handle_beacon(address(1), &beacon, now);
@@ -250,44 +388,23 @@ fn a_link_to_the_next_incarnation_of_a_dialled_peer_carries() {
     assert_eq!(*second.node_state(), NodeState::Slave { master });
 }
 
-/// Joins the second to the first over a link of this number.
-pub(crate) fn join(second: &mut Node, first: &mut Node, link: LinkId, now: Timestamp) {
-    first.handle_link_up(link, second.hello(), LinkSide::Accepted, now);
-    second.handle_link_up(link, first.hello(), LinkSide::Dialled, now);
-    for _ in 0..4 {
-        let sent = [&mut *first, &mut *second].map(drain);
-        for (listener, actions) in [&mut *second, &mut *first].into_iter().zip(sent) {
-            for action in actions {
-                if let Action::Send { link, frame } = action {
-                    listener.handle_frame(link, frame, now);
-                }
-            }
-        }
-    }
-}
-
 /// E1: the master has dropped the link, and nothing that says so arrives.
 #[test]
 fn a_slave_notices_that_its_master_has_no_link_to_it() {
     // With a standby link, later: a slave may follow for 1.6 s before it has one.
-    notices_that_its_master_has_no_link_to_it(Preset::Fleet, 90);
-    notices_that_its_master_has_no_link_to_it(Preset::Source, 60);
-}
-
-fn notices_that_its_master_has_no_link_to_it(preset: Preset, within: u32) {
-    let of = |index| electing(index, 1, ElectionSettings::preset(Protocol::LowestIp, preset));
-    let (mut second, mut first) = (of(2), of(1));
-    let start = Timestamp::START + PERIOD * 4;
-    talk(&mut second, &mut first, Timestamp::START, start);
-    join(&mut second, &mut first, LinkId(1), start);
-    let slave = NodeState::Slave { master: name(1) };
-    talk(&mut second, &mut first, start, start + PERIOD * 200);
-    assert_eq!(*second.node_state(), slave, "a sound link is left alone");
-    let dropped = start + PERIOD * 200;
-    first.handle_link_down(LinkId(1), dropped);
-    let wanted = talk(&mut second, &mut first, dropped, dropped + PERIOD * within);
-    let redials = |action: &Action| matches!(action, Action::Dial { peer, .. } if *peer == name(1));
-    assert!(wanted.iter().any(redials), "{wanted:?}");
+    for (preset, within) in [(Preset::Fleet, 90), (Preset::Source, 60)] {
+        let of = |index| electing(index, 1, ElectionSettings::preset(Protocol::LowestIp, preset));
+        let (mut first, mut second, start) = linked_after(of(1), of(2), 4);
+        talk(&mut second, &mut first, start, start + PERIOD * 200);
+        let slave = NodeState::Slave { master: name(1) };
+        assert_eq!(*second.node_state(), slave, "a sound link is left alone");
+        let dropped = start + PERIOD * 200;
+        first.handle_link_down(LINK, dropped);
+        let wanted = talk(&mut second, &mut first, dropped, dropped + PERIOD * within);
+        let redials =
+            |action: &Action| matches!(action, Action::Dial { peer, .. } if *peer == name(1));
+        assert!(wanted.iter().any(redials), "{wanted:?}");
+    }
 }
 
 /// E1: the slave has dropped the link, and leads or follows somebody else. Where links follow the
@@ -296,13 +413,10 @@ fn notices_that_its_master_has_no_link_to_it(preset: Preset, within: u32) {
 fn a_master_closes_a_link_to_a_peer_that_goes_on_without_it() {
     let source = ElectionSettings::preset(Protocol::LowestIp, Preset::Source);
     let of = |index| electing(index, 1, source.clone());
-    let (mut second, mut first) = (of(2), of(1));
-    let start = Timestamp::START + PERIOD * 4;
-    talk(&mut second, &mut first, Timestamp::START, start);
-    join(&mut second, &mut first, LinkId(1), start);
-    second.handle_link_down(LinkId(1), start);
+    let (mut first, mut second, start) = linked_after(of(1), of(2), 4);
+    second.handle_link_down(LINK, start);
     let wanted = talk(&mut first, &mut second, start, start + PERIOD * 100);
-    assert!(wanted.contains(&Action::Close(LinkId(1))), "{wanted:?}");
+    assert!(wanted.contains(&Action::Close(LINK)), "{wanted:?}");
 }
 
 /// C3, F14: what one end says last in the exchange of states may be all that is lost, and TCP may
@@ -311,19 +425,15 @@ fn a_master_closes_a_link_to_a_peer_that_goes_on_without_it() {
 fn a_link_that_is_synced_at_one_end_only_is_closed() {
     for protocol in [Protocol::LowestIp, Protocol::TokenRing] {
         let of = |index| electing(index, 1, ElectionSettings::of(protocol));
-        let (mut one, mut two, link) = (of(1), of(2), LinkId(7));
+        let (mut one, mut two, link) = (of(1), of(2), LINK);
         let now = Timestamp::START + PERIOD * 8;
         talk(&mut one, &mut two, Timestamp::START, now);
-        one.handle_link_up(link, &two.hello().clone(), LinkSide::Accepted, now);
-        two.handle_link_up(link, &one.hello().clone(), LinkSide::Dialled, now);
+        one.handle_link_up(link, two.hello(), LinkSide::Accepted, now);
+        two.handle_link_up(link, one.hello(), LinkSide::Dialled, now);
         for _ in 0..2 {
-            for frame in frames(&mut one) {
-                two.handle_frame(link, frame, now);
-            }
-            for frame in frames(&mut two) {
-                if frame != Frame::Synced {
-                    one.handle_frame(link, frame, now);
-                }
+            deliver(&mut one, &mut two, now);
+            for frame in frames(&mut two).into_iter().filter(|frame| *frame != Frame::Synced) {
+                one.handle_frame(link, frame, now);
             }
         }
         assert!(two.has_synced(&name(1)) && !one.has_synced(&name(2)));
@@ -333,15 +443,4 @@ fn a_link_that_is_synced_at_one_end_only_is_closed() {
         let after = talk(&mut one, &mut two, soon, soon + Duration::from_secs(2));
         assert!(after.contains(&Action::Close(link)), "{protocol}");
     }
-}
-
-fn persists(actions: &[Action]) -> Vec<(Lsn, Vec<Change>)> {
-    let batch = |action: &Action| {
-        if let Action::Persist { lsn, changes } = action {
-            Some((*lsn, changes.clone()))
-        } else {
-            None
-        }
-    };
-    actions.iter().filter_map(batch).collect()
 }

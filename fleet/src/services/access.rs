@@ -39,16 +39,10 @@ pub enum Access {
 /// A floor that can't be released. Nothing has changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReleaseRefused {
-    /// The node has no car.
     #[error("{0} has no car to release a floor in")]
     NoCar(NodeId),
-    /// The building has no such floor.
     #[error("there is no floor {floor}: the building has floors 0 to {top}")]
-    NoSuchFloor {
-        floor: Floor,
-        /// The highest floor.
-        top: u8,
-    },
+    NoSuchFloor { floor: Floor, top: u8 },
     /// The time is none, or too long.
     #[error("a floor can be released for 1 ms to {} s", LONGEST_RELEASE.as_secs())]
     Time,

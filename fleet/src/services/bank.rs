@@ -7,7 +7,7 @@ use elevator_driver::{Button, Floor};
 use crate::cabin::Cabin;
 use crate::dispatch::{CarSituation, Kinematics, Predictor};
 use crate::leadership::Leadership;
-use crate::model::{Call, CarView, Hello, NodeId, NodeState, Role, Timestamp};
+use crate::model::{Call, CarView, Hello, NodeId, Role, Timestamp};
 use crate::peers::Membership;
 use crate::settings::{Key, Settings};
 use crate::store::Store;
@@ -49,7 +49,6 @@ impl<'a> Bank<'a> {
         own.into_iter().chain(peers.map(|(name, _)| name)).cloned().collect()
     }
 
-    /// This node's own car.
     pub(crate) fn own_car(&self) -> Option<(NodeId, CarView)> {
         Some((self.own.node.clone(), self.cabin.view(self.now)?))
     }
@@ -63,13 +62,12 @@ impl<'a> Bank<'a> {
 
     /// The cars of this node and of those that follow it, as it last heard of them.
     pub(crate) fn views_of_followers(&self) -> BTreeMap<NodeId, CarView> {
-        let follows = |state: &NodeState| matches!(state, NodeState::Slave { master } if *master == self.own.node);
-        let followers = self.members.peers().filter(|(_, peer)| follows(&peer.node_state));
+        let own = &self.own.node;
+        let followers = self.members.peers().filter(|(_, peer)| peer.node_state.follows(own));
         let views = followers.filter_map(|(name, peer)| Some((name.clone(), peer.car?.0)));
         self.own_car().into_iter().chain(views).collect()
     }
 
-    /// These cars, with their car calls.
     pub(crate) fn situations(&self, cars: Vec<(NodeId, CarView)>) -> Vec<CarSituation> {
         let mut car_calls: BTreeMap<&NodeId, BTreeSet<Floor>> = BTreeMap::new();
         for call in self.store.orders().calls() {

@@ -13,34 +13,21 @@ use crate::store::MOST_OPEN_TRIPS;
 pub enum OrderRefused {
     /// The building has no such button or floor.
     #[error("there is no {call}: the building has floors 0 to {top}")]
-    NoSuchButton {
-        call: Call,
-        /// The highest floor.
-        top: u8,
-    },
+    NoSuchButton { call: Call, top: u8 },
     /// The node has no car that could serve it.
     #[error("{node} has no car for {call}")]
     NoCar { call: Call, node: NodeId },
-    /// All cars are recalled because of a fire.
     #[error("{call} can't be placed: all cars are recalled because of a fire")]
     FireRecall { call: Call },
     /// The car, of this node or another one, is out of service, or a firefighter drives it.
     #[error("{call} can't be placed: the car is in mode {mode}")]
-    NotInService {
-        call: Call,
-        /// The mode of the car.
-        mode: Mode,
-    },
+    NotInService { call: Call, mode: Mode },
     /// The floor is locked, and the call came without a right of access.
     #[error("{call} can't be placed: floor {floor} is locked")]
     FloorLocked { call: Call, floor: Floor },
     /// So many destination calls that were placed at this node are open.
     #[error("{call} can't be placed: {most} trips requested at this node are open")]
-    TooManyTrips {
-        call: Call,
-        /// How many may be open.
-        most: usize,
-    },
+    TooManyTrips { call: Call, most: usize },
 }
 
 /// The mode of the car, if it takes no car call such as this one. Of another node's car it is the

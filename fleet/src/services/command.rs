@@ -59,36 +59,22 @@ pub enum Command {
 pub enum CommandRefused {
     /// A setting of this car would stay forever.
     #[error("unknown car {car}{}", choice(.known))]
-    UnknownCar {
-        car: NodeId,
-        /// The cars that the node knows.
-        known: Vec<NodeId>,
-    },
-    /// The building has no such floor.
+    UnknownCar { car: NodeId, known: Vec<NodeId> },
     #[error("there is no floor {floor}: the building has floors 0 to {top}")]
-    NoSuchFloor {
-        floor: Floor,
-        /// The highest floor.
-        top: u8,
-    },
+    NoSuchFloor { floor: Floor, top: u8 },
     /// A car is in this mode for another reason.
     #[error("`{0}` can't be set as a mode")]
     NoModeToSet(Mode),
     /// A priority call has one car.
     #[error("to end a priority call, name its car")]
     NoCarNamed,
-    /// All cars are recalled because of a fire.
     #[error("all cars are recalled because of a fire")]
     FireRecall,
     /// One car moves at a time.
     #[error("the building runs on emergency power")]
     EmergencyPower,
-    /// No car is in service.
     #[error("no car can be sent to floor {floor}: none is in service, or all are already sent")]
-    NoCar {
-        /// Where it was to go.
-        floor: Floor,
-    },
+    NoCar { floor: Floor },
     /// It can't become a setting. Of several, those before it hold.
     #[error(transparent)]
     Setting(#[from] SettingError),

@@ -61,41 +61,27 @@ pub struct SessionRequest {
 /// A session that can't be opened or changed. Nothing has changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SessionRefused {
-    /// The building has no such floor.
     #[error("there is no floor {floor}: the building has floors 0 to {top}")]
-    NoSuchFloor {
-        floor: Floor,
-        /// The highest floor.
-        top: u8,
-    },
-    /// It would end where it begins.
+    NoSuchFloor { floor: Floor, top: u8 },
     #[error("a trip from floor {0} to floor {0} goes nowhere")]
     SameFloor(Floor),
-    /// No time, or too long.
     #[error("a door can be held open for 1 to {LONGEST_HOLD} s")]
     Time,
-    /// The car that was asked for may not exist.
     #[error("there is no car {0}")]
     UnknownCar(NodeId),
-    /// All cars go to their recall floors.
     #[error("all cars are recalled")]
     Recalled,
-    /// The building has no other power than for the evacuation.
     #[error("the building runs on emergency power")]
     EmergencyPower,
-    /// The floor is locked, and the robot has shown no right of access.
     #[error("floor {0} is locked")]
     FloorLocked(Floor),
-    /// So many sessions are open.
     #[error("{MOST_SESSIONS} sessions are open already")]
     TooMany,
-    /// An earlier request of this name was for something else.
     #[error("an earlier request with this name was for something else")]
     Reused,
     /// No session of this name is open, or remembered.
     #[error("no open session has this name")]
     NotOpen,
-    /// It can't become a setting.
     #[error(transparent)]
     Setting(#[from] SettingError),
 }

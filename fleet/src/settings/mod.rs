@@ -280,7 +280,6 @@ impl Settings {
         })
     }
 
-    /// The priority call of a car.
     #[must_use]
     pub fn priority(&self, car: &NodeId) -> Option<PriorityCall> {
         let Some(Setting::Priority(_, call)) = self.about(&Key::Priority(car.clone())) else {
@@ -352,12 +351,10 @@ impl Settings {
         self.requests.get(id)?.session()
     }
 
-    /// The sessions that are remembered.
     pub fn sessions(&self) -> impl Iterator<Item = &Session> {
         self.requests.iter().filter_map(Register::session)
     }
 
-    /// The session that has this car.
     #[must_use]
     pub fn session_of(&self, car: &NodeId) -> Option<&Session> {
         self.requests.open().filter_map(Register::session).find(|it| it.car() == Some(car))
@@ -408,4 +405,4 @@ impl Register {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

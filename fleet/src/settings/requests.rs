@@ -26,7 +26,6 @@ const MOST_OPEN: usize = 64;
 pub struct RequestId {
     /// Who makes it, and may end what came of it.
     pub owner: u32,
-    /// Which one of the owner's.
     pub request: u64,
 }
 
@@ -86,7 +85,6 @@ impl<'de> Deserialize<'de> for RequestId {
 #[serde(rename_all = "snake_case")]
 pub enum Request {
     Call {
-        /// Which request it is.
         id: RequestId,
         call: Call,
         /// The press that was made; `None` if the call was absorbed.
@@ -97,7 +95,6 @@ pub enum Request {
 }
 
 impl Request {
-    /// Which request it is.
     #[must_use]
     pub fn id(&self) -> RequestId {
         match self {

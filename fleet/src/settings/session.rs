@@ -41,7 +41,6 @@ pub struct Session {
     pub seconds: u16,
     /// How often the robot has asked for a floor again.
     pub leg: u16,
-    /// How far it is.
     pub state: SessionState,
 }
 
@@ -55,7 +54,6 @@ pub enum SessionState {
     Coming(NodeId),
     /// This car holds its door open at the floor.
     Open(NodeId),
-    /// It has ended.
     Ended(SessionEnd),
 }
 
@@ -69,9 +67,7 @@ pub enum SessionEnd {
     Time,
     /// There was a fire recall, or emergency power.
     Recalled,
-    /// The car was lost.
     CarLost,
-    /// No car has become free.
     NoCar,
     /// The robot has withdrawn its call before the trip was over.
     Withdrawn,
@@ -80,17 +76,6 @@ pub enum SessionEnd {
 }
 
 impl SessionEnd {
-    /// Every one.
-    pub const ALL: [Self; 7] = [
-        Self::Done,
-        Self::Time,
-        Self::Recalled,
-        Self::CarLost,
-        Self::NoCar,
-        Self::Withdrawn,
-        Self::Operator,
-    ];
-
     /// Its name, as in JSON.
     #[must_use]
     pub fn name(self) -> &'static str {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::recalls::Recall;
 use super::requests::{Request, RequestId};
 use super::text::Name;
-use crate::model::{HangCause, HangEvidence, Mode, NodeId, Nonce};
+use crate::model::{HangEvidence, Mode, NodeId, Nonce};
 
 /// What a setting sets. Where there are too many, the last ones in this order are dropped.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -28,7 +28,6 @@ pub enum Key {
     Mode(NodeId),
     /// Whether a call to a floor needs a right of access.
     FloorLock(Floor),
-    /// The priority call of a car.
     Priority(NodeId),
     /// Where the key switch of a car stands.
     KeySwitch(NodeId),
@@ -79,15 +78,12 @@ impl fmt::Display for Key {
     }
 }
 
-/// What is set, and to what.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Setting {
     /// `None`: the building has its usual power.
     EmergencyPower(Option<EmergencyPower>),
-    /// See [`Key::Cars`].
     Cars(u16),
-    /// See [`Turn`].
     Turn(Turn),
     /// The latest recall that nodes with this incarnation have started.
     FireRecall(Nonce, Recall),
@@ -98,7 +94,6 @@ pub enum Setting {
     Mode(NodeId, Mode),
     /// Whether a call to this floor needs a right of access.
     FloorLock(Floor, bool),
-    /// The priority call of a car.
     Priority(NodeId, Option<PriorityCall>),
     /// Where the key switch of a car stands. Its node sets it: beacons name four modes only, so that
     /// without it the others could not tell a car that a mechanic has switched off from one that waits
@@ -194,37 +189,15 @@ impl fmt::Display for Setting {
             Self::KeySwitch(_, position) => write!(f, "{position}"),
             Self::Token(_, Some(token)) => write!(f, "{token}"),
             Self::Token(_, None) => f.write_str("revoked"),
-            Self::Hang(_, Some(evidence)) => write_hang(f, evidence),
+            Self::Hang(_, Some(evidence)) => evidence.fmt(f),
             Self::Request(Request::Session(session)) => f.write_str(&session.in_words()),
             Self::Request(Request::Call { call, .. }) => write!(f, "{call}"),
         }
     }
 }
 
-/// Such as `up 3 2 10012 9980 no-progress`: the direction, the floors of the stop and of the last
-/// sensor, the driven and the allowed time in milliseconds, and the cause.
-fn write_hang(f: &mut fmt::Formatter<'_>, evidence: &HangEvidence) -> fmt::Result {
-    let HangEvidence { cause, floor, direction, expected, actual, last_sensor } = evidence;
-    let floor_of =
-        |floor: &Option<Floor>| floor.map_or("-".to_owned(), |it| it.index().to_string());
-    let (floor, last_sensor) = (floor_of(floor), floor_of(last_sensor));
-    write!(
-        f,
-        "{direction} {floor} {last_sensor} {} {} ",
-        actual.as_millis(),
-        expected.as_millis()
-    )?;
-    match cause {
-        HangCause::NoProgress => f.write_str("no-progress"),
-        HangCause::OffTarget(flights) => write!(f, "off-target {flights}"),
-        HangCause::NotStopped => f.write_str("not-stopped"),
-    }
-}
-
-/// A priority call of a car.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct PriorityCall {
-    /// Where the car goes.
     pub floor: Floor,
     /// Whether another car takes the call if this one is lost: no operator has named the car.
     pub any: bool,
@@ -299,10 +272,8 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// Every one.
     pub const ALL: [Self; 4] = [Self::View, Self::Call, Self::Access, Self::Operate];
 
-    /// Its name.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -326,7 +297,6 @@ const LAST_SECOND: u64 = 253_402_300_799;
 /// A bearer token. Only the process knows what it opens.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Token {
-    /// What its bearer may do.
     pub scope: Scope,
     /// When it was made, in seconds since 1970, UTC.
     pub created: u64,

@@ -5,7 +5,7 @@ use super::*;
 use crate::election::testing::{floor, name};
 use crate::model::{Call, HallCall};
 
-fn register(setting: Setting, counter: u64, incarnation: u64) -> Register {
+pub(crate) fn register(setting: Setting, counter: u64, incarnation: u64) -> Register {
     Register {
         setting,
         version: Version { counter, incarnation: Nonce(incarnation) },
@@ -23,11 +23,11 @@ fn recall(origin: u64, number: u64, is_over: bool) -> Setting {
 }
 
 /// What never was: revoked.
-fn token(number: usize) -> Setting {
+pub(crate) fn token(number: usize) -> Setting {
     Setting::Token(Name::new(&format!("{number:04}")).expect("a name"), None)
 }
 
-fn session(request: u64, leg: u16, state: SessionState) -> Setting {
+pub(crate) fn session(request: u64, leg: u16, state: SessionState) -> Setting {
     let id = RequestId { owner: 7, request };
     let (floor, seconds) = (floor(2), 30);
     let asked = Asked { floor, to: None, seconds, car: None };
@@ -38,6 +38,11 @@ fn session(request: u64, leg: u16, state: SessionState) -> Setting {
 fn call(owner: u32, request: u64) -> Setting {
     let call = Call::Hall(HallCall::new(floor(3), Direction::Up));
     Setting::Request(Request::Call { id: RequestId { owner, request }, call, press: None })
+}
+
+/// A node sets it, for which there is room.
+fn set(settings: &mut Settings, setting: Setting) -> Register {
+    settings.set(setting, Words::unnamed(), Nonce(1)).expect("room")
 }
 
 fn merged<'a>(all: impl IntoIterator<Item = &'a Register>) -> Settings {
@@ -126,8 +131,8 @@ proptest! {
 fn a_later_command_wins_over_all_that_its_node_knew() {
     let mut settings = merged(&[register(mode(1, Mode::OutOfService), 7, 9)]);
     assert_eq!(settings.mode(&name(1)), Mode::OutOfService);
-    let set = settings.set(mode(1, Mode::InService), Words::unnamed(), Nonce(1)).expect("room");
-    assert_eq!(set.version, Version { counter: 8, incarnation: Nonce(1) });
+    let last = set(&mut settings, mode(1, Mode::InService));
+    assert_eq!(last.version, Version { counter: 8, incarnation: Nonce(1) });
     assert_eq!(settings.mode(&name(1)), Mode::InService);
 }
 
@@ -169,12 +174,12 @@ fn no_node_can_use_up_the_versions() {
 fn locks_and_tokens_keep_out_no_fire_recall() {
     let tokens: Vec<_> = (0..MOST_SETTINGS).map(|it| register(token(it), 1, 1)).collect();
     let mut settings = merged(&tokens);
-    let set = |settings: &mut Settings, setting| {
+    let try_set = |settings: &mut Settings, setting| {
         settings.set(setting, Words::unnamed(), Nonce(1)).map(|_| ())
     };
     let independent = mode(1, Mode::Independent);
-    assert_eq!(set(&mut settings, independent), Err(SettingError::Full));
-    assert!(set(&mut settings, token(0)).is_ok());
+    assert_eq!(try_set(&mut settings, independent), Err(SettingError::Full));
+    assert!(try_set(&mut settings, token(0)).is_ok());
     let power = EmergencyPower { cars: 2, serving: None };
     for urgent in [
         Setting::EmergencyPower(Some(power)),
@@ -183,7 +188,7 @@ fn locks_and_tokens_keep_out_no_fire_recall() {
         settings.next_recall(Nonce(1)),
         Setting::Firefighter(name(1), true),
     ] {
-        assert!(set(&mut settings, urgent.clone()).is_ok(), "{urgent}");
+        assert!(try_set(&mut settings, urgent.clone()).is_ok(), "{urgent}");
         assert_eq!(settings.get(&urgent.key()).map(|it| &it.setting), Some(&urgent));
     }
     assert_eq!(settings.iter().count(), MOST_SETTINGS);
@@ -194,9 +199,9 @@ fn locks_and_tokens_keep_out_no_fire_recall() {
     let firefighters = (0..MOST_SETTINGS).map(|it| Setting::Firefighter(of(it), true));
     let mut full = merged(&firefighters.map(|it| register(it, 1, 1)).collect::<Vec<_>>());
     let recall = full.next_recall(Nonce(1));
-    assert!(set(&mut full, recall).is_ok());
+    assert!(try_set(&mut full, recall).is_ok());
     let firefighter = Setting::Firefighter(name(1), true);
-    assert_eq!(set(&mut full, firefighter), Err(SettingError::Full));
+    assert_eq!(try_set(&mut full, firefighter), Err(SettingError::Full));
 }
 
 /// What is only shown takes the place of nothing that is commanded, and gives way to it.
@@ -205,7 +210,7 @@ fn why_a_car_hung_keeps_out_no_command() {
     let hung = register(Setting::Hang(name(1), None), 1, 1);
     let tokens = (1..MOST_SETTINGS).map(|it| register(token(it), 2, 1)).collect::<Vec<_>>();
     let mut settings = merged([&hung].into_iter().chain(&tokens));
-    settings.set(token(9_999), Words::unnamed(), Nonce(1)).expect("room in place of the hang");
+    set(&mut settings, token(9_999));
     assert_eq!(settings.get(&hung.setting.key()), None);
     assert!(!settings.merge(hung), "it takes no place of another");
 }
@@ -262,7 +267,7 @@ fn a_busy_program_does_not_use_up_the_requests_of_others() {
     let mut settings = Settings::default();
     let mut add = |owner, requests: std::ops::Range<u64>| {
         for request in requests {
-            settings.set(call(owner, request), Words::unnamed(), Nonce(1)).expect("room");
+            set(&mut settings, call(owner, request));
         }
         settings.clone()
     };
@@ -282,11 +287,10 @@ fn a_busy_program_does_not_use_up_the_requests_of_others() {
 fn an_open_session_is_remembered() {
     let mut settings = Settings::default();
     for request in 1..=3 {
-        let setting = session(request, 0, SessionState::Queued);
-        settings.set(setting, Words::unnamed(), Nonce(1)).expect("room");
+        set(&mut settings, session(request, 0, SessionState::Queued));
     }
     for owner in 100..1_000 {
-        settings.set(call(owner, 1), Words::unnamed(), Nonce(1)).expect("room");
+        set(&mut settings, call(owner, 1));
     }
     assert_eq!(settings.open_sessions().len(), 3);
     // But no faulty node fills the memory with them.
@@ -302,14 +306,30 @@ fn an_open_session_is_remembered() {
 fn programs_that_may_be_one_share_the_room_of_one() {
     let mut settings = Settings::default();
     for request in 0..20 {
-        settings.set(call(1, request), Words::unnamed(), Nonce(1)).expect("room");
+        set(&mut settings, call(1, request));
     }
     for owner in 0..1_000 {
-        let setting = call(RequestId::ANYBODY | owner, 1);
-        settings.set(setting, Words::unnamed(), Nonce(1)).expect("room");
+        set(&mut settings, call(RequestId::ANYBODY | owner, 1));
     }
     assert_eq!(of_owners(&settings, [1, 2, 3])[0], 20);
     assert_eq!(settings.all().count(), MOST_REQUESTS);
+}
+
+/// Whatever is said later or at the same time: its end, the latest wish of its robot, an open door.
+#[test]
+fn a_session_goes_on_where_it_has_come_furthest() {
+    let stages = [
+        session(1, 0, SessionState::Queued),
+        session(1, 0, SessionState::Open(name(1))),
+        session(1, 1, SessionState::Coming(name(1))),
+        session(1, 0, SessionState::Ended(SessionEnd::Done)),
+    ];
+    for two in stages.windows(2) {
+        let [earlier, later] = [(0, 9), (1, 1)].map(|(at, by)| register(two[at].clone(), by, 1));
+        for both in [[&earlier, &later], [&later, &earlier]] {
+            assert_eq!(merged(both).get(&later.setting.key()), Some(&later));
+        }
+    }
 }
 
 /// The end takes the place of the open session even where it has no place itself.
@@ -386,13 +406,14 @@ fn the_same_requests_of_each_program_are_kept_everywhere() {
 #[test]
 fn cars_that_become_known_on_emergency_power_count() {
     let mut settings = Settings::default();
-    let mut set = |setting| {
-        settings.set(setting, Words::unnamed(), Nonce(1)).expect("room");
-        settings.emergency_power().map(|it| it.cars)
-    };
-    assert_eq!(set(Setting::Cars(8)), None);
     let on = EmergencyPower { cars: 4, serving: Some(name(1)) };
-    assert_eq!(set(Setting::EmergencyPower(Some(on))), Some(8));
-    assert_eq!(set(Setting::Cars(3)), Some(4));
-    assert_eq!(set(Setting::EmergencyPower(None)), None);
+    for (setting, cars) in [
+        (Setting::Cars(8), None),
+        (Setting::EmergencyPower(Some(on)), Some(8)),
+        (Setting::Cars(3), Some(4)),
+        (Setting::EmergencyPower(None), None),
+    ] {
+        set(&mut settings, setting);
+        assert_eq!(settings.emergency_power().map(|it| it.cars), cars);
+    }
 }

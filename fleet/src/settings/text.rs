@@ -10,7 +10,6 @@ use crate::model::NodeId;
 /// Text that a setting can't have.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TextError {
-    /// It is longer than it may be.
     #[error("{length} bytes, more than the {most} allowed")]
     Long {
         /// Its length, in bytes.
@@ -18,10 +17,8 @@ pub enum TextError {
         /// The greatest length, in bytes.
         most: usize,
     },
-    /// It has a control character.
     #[error("a control character")]
     Control,
-    /// It is empty.
     #[error("empty")]
     Empty,
 }
@@ -72,7 +69,13 @@ macro_rules! text {
                 }
             }
 
-            /// The text.
+            /// As much of a text as fits, without [hidden](is_hidden) characters; `None` if nothing is
+            /// left.
+            #[must_use]
+            pub fn of(text: &str) -> Option<Self> {
+                Self::new(&visible(text, Self::MOST)).ok()
+            }
+
             #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0
@@ -116,14 +119,6 @@ text! {
     Why, 120
 }
 
-impl Why {
-    /// As much of a text as fits, without [hidden](is_hidden) characters; `None` if nothing is left.
-    #[must_use]
-    pub fn of(text: &str) -> Option<Self> {
-        Self::new(&visible(text, Self::MOST)).ok()
-    }
-}
-
 /// Who sets something, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct By {
@@ -140,12 +135,6 @@ impl From<Words> for By {
 impl Words {
     const AT: &str = " at ";
     const UNNAMED: &str = "unnamed";
-
-    /// As much of a text as fits, without [hidden](is_hidden) characters; `None` if nothing is left.
-    #[must_use]
-    pub fn of(text: &str) -> Option<Self> {
-        Self::new(&visible(text, Self::MOST)).ok()
-    }
 
     /// Of a command that is entered at this node: as much of the operator's name as fits.
     #[must_use]

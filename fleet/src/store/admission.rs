@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::json::is_zero;
 use crate::model::{Call, Dot, MOST_SEQUENCE, NodeId, Timestamp};
 use crate::seeded::{SeededBug, is_seeded};
-use crate::settings::{Register, SettingError};
+use crate::settings::Register;
 use crate::store::{Record, Store};
 use crate::wire::{Frame, PlanEntry};
 
@@ -35,15 +35,19 @@ pub struct Refused {
     pub no_room: u64,
 }
 
+/// Why a record is refused, as in [`Refused`].
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Reason {
+    Impossible,
+    NoRoom,
+}
+
 /// What was refused, and when that was last reported.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Refusals {
     counts: Refused,
     reported: Option<Timestamp>,
     no_room_reported: Option<Timestamp>,
-    request_reported: Option<Timestamp>,
-    /// Records for which there was no room since that was last reported.
-    no_room_unreported: u64,
     /// When a record of a peer was last refused. Bounded by the peers.
     last: BTreeMap<NodeId, Timestamp>,
 }
@@ -68,41 +72,28 @@ impl Refusals {
         }
     }
 
-    /// An impossible record was refused.
-    pub(super) fn refuse(&mut self, peer: &NodeId, dot: Dot, now: Timestamp) -> Option<String> {
-        self.counts.impossible += 1;
-        self.last.insert(peer.clone(), now);
-        is_due(&mut self.reported, now)
-            .then(|| format!("node {peer} sends impossible orders, such as {dot}: refusing them"))
-    }
-
-    /// A request of this node can't be remembered.
-    pub(super) fn refuse_request(
-        &mut self,
-        error: &SettingError,
-        now: Timestamp,
-    ) -> Option<String> {
-        let is_due = is_due(&mut self.request_reported, now);
-        is_due.then(|| format!("a request that is repeated is fulfilled again: {error}"))
-    }
-
-    /// A record was refused because there is no room for it.
-    pub(super) fn refuse_for_room(
+    /// A record was refused.
+    pub(super) fn refuse(
         &mut self,
         peer: &NodeId,
         dot: Dot,
+        why: Reason,
         now: Timestamp,
     ) -> Option<String> {
-        self.counts.no_room += 1;
         self.last.insert(peer.clone(), now);
-        self.no_room_unreported = self.no_room_unreported.saturating_add(1);
-        is_due(&mut self.no_room_reported, now).then(|| {
-            let refused = std::mem::take(&mut self.no_room_unreported);
-            format!(
-                "node {peer} sends more calls than there can be, such as {dot}: refused {refused} \
-                 records"
-            )
-        })
+        let (count, reported, what) = match why {
+            Reason::Impossible => {
+                (&mut self.counts.impossible, &mut self.reported, "impossible orders")
+            }
+            Reason::NoRoom => (
+                &mut self.counts.no_room,
+                &mut self.no_room_reported,
+                "more calls than there can be",
+            ),
+        };
+        *count += 1;
+        is_due(reported, now)
+            .then(|| format!("node {peer} sends {what}, such as {dot}: refusing them"))
     }
 }
 

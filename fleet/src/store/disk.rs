@@ -13,7 +13,6 @@ pub struct Lsn(pub u64);
 /// One change of what is on disk. Writing a change twice does no harm.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Change {
-    /// A press.
     Record(Record),
     /// The node no longer keeps this press.
     Forget(Dot),
@@ -35,6 +34,5 @@ pub struct Restored {
     pub records: Vec<Record>,
     /// The learned durations of the legs of the node's car.
     pub flight_times: Vec<FlightRecord>,
-    /// Every setting on disk.
     pub settings: Vec<Register>,
 }

@@ -1,7 +1,8 @@
 //! Durability: what is on disk.
 
-use super::{Change, Effect, Holding, Item, Lsn, RecordState, Restored, Store, admission};
+use super::{Change, Holding, Item, Lsn, RecordState, Restored, Store, admission};
 use crate::model::{FlightRecord, Term, Timestamp};
+use crate::report::Report;
 
 impl Store {
     /// Everything up to and including this batch is on disk.
@@ -15,12 +16,11 @@ impl Store {
         }
     }
 
-    /// The disk has failed (P5).
     pub(crate) fn lose_disk(&mut self) {
         if !self.ledger.failed() {
             self.ledger.fail();
             self.promise.doubt_own();
-            self.effects.push_back(Effect::DiskFailed);
+            self.report(Report::DiskFailed);
         }
     }
 

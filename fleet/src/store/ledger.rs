@@ -160,12 +160,10 @@ impl Ledger {
         !self.failed && !self.changed.contains(&item) && !self.unwritten.contains_key(&item)
     }
 
-    /// Whether everything is on disk.
     pub(super) fn all_durable(&self) -> bool {
         !self.failed && self.changed.is_empty() && self.unwritten.is_empty()
     }
 
-    /// Whether all settings are on disk.
     pub(super) fn are_settings_durable(&self) -> bool {
         let is_setting = |item: &Item| matches!(item, Item::Setting(_));
         !self.failed && !self.changed.iter().chain(self.unwritten.keys()).any(is_setting)
@@ -248,26 +246,6 @@ mod tests {
         let (second, _, _) = ledger.batch(Timestamp::START).expect("a change");
         assert_eq!(ledger.written(second, Timestamp::START), [dot]);
         assert!(ledger.is_durable(dot) && ledger.all_durable());
-    }
-
-    /// P5
-    #[test]
-    fn a_disk_that_works_again_gets_everything_before_it_counts() {
-        let (mut ledger, now) = (ledger(), Timestamp::START);
-        ledger.note(Item::Press(press(1)));
-        ledger.batch(now).expect("a change, which the disk does not take");
-        ledger.fail();
-        assert!(ledger.batch(now).is_none() && !ledger.all_durable());
-        ledger.recover([Item::Press(press(2))].into());
-        assert!(!ledger.all_durable() && !ledger.is_durable(press(2)));
-        ledger.note_term(Term(3));
-        let (lsn, presses, others) = ledger.batch(now).expect("all of it");
-        assert_eq!(
-            (presses, others),
-            ([Item::Press(press(2))].into(), vec![Change::Term(Term(7))])
-        );
-        assert_eq!(ledger.written(lsn, now), [press(2)]);
-        assert!(ledger.all_durable() && ledger.is_durable(press(2)));
     }
 
     fn press(sequence: u64) -> Dot {

@@ -35,6 +35,7 @@ use self::promise::Promise;
 use self::replication::Replication;
 use self::transfers::Transfers;
 use crate::model::{Call, Dot, HallCall, Hello, NodeId, Order, Timestamp};
+use crate::report::Report;
 use crate::seeded::{SeededBug, is_seeded};
 use crate::settings::{Key, Register, Settings};
 
@@ -52,7 +53,6 @@ pub use crate::model::{Record, RecordState, Service};
 #[derive(Debug)]
 pub(crate) struct Store {
     own: Hello,
-    /// The sequence of the latest press.
     sequence: u64,
     orders: OrderStore,
     settings: Settings,
@@ -78,30 +78,8 @@ enum Item {
 pub(crate) enum Effect {
     /// These settings are new. What programs have asked for is not among them.
     Set(Vec<Register>),
-    /// A press is an order.
-    Placed {
-        call: Call,
-        origin: NodeId,
-        press: Dot,
-    },
-    /// Its lamp may be lit.
-    Promised {
-        call: Call,
-    },
-    Served {
-        call: Call,
-        waited: Duration,
-        /// By the car of this node.
-        here: bool,
-        car: NodeId,
-    },
-    /// A fire recall has ended it.
-    Dropped {
-        call: Call,
-    },
-    /// What operators should know, in words.
-    Conflict(String),
-    DiskFailed,
+    /// What operators may want to know.
+    Report(Report),
     /// There are changes that should not wait for the next periodic beacon.
     Hurry,
     /// The set of open orders has changed.
@@ -143,7 +121,7 @@ impl Store {
         if !impossible.is_empty() {
             let count = impossible.len();
             let what = format!("{count} orders on the disk are impossible: ignoring them");
-            effects.push_back(Effect::Conflict(what));
+            effects.push_back(Effect::Report(Report::Conflict { text: what }));
         }
         Self {
             own,
@@ -175,6 +153,10 @@ impl Store {
         self.effects.pop_front()
     }
 
+    fn report(&mut self, report: Report) {
+        self.effects.push_back(Effect::Report(report));
+    }
+
     fn hurry(&mut self) {
         self.effects.push_back(Effect::Hurry);
     }
@@ -184,7 +166,6 @@ impl Store {
         self.effects.push_back(Effect::Changed);
     }
 
-    /// The open hall calls.
     pub(crate) fn hall_calls(&self) -> BTreeSet<HallCall> {
         let calls = self.orders.calls().filter_map(|call| match call {
             Call::Hall(hall) => Some(*hall),
@@ -205,8 +186,7 @@ impl Store {
     /// The open presses of a hall call.
     pub(crate) fn presses(&self, call: HallCall) -> impl Iterator<Item = Dot> {
         let call = Call::Hall(call);
-        let presses: Vec<Dot> = self.orders.of_call(&call).map(|order| order.dot).collect();
-        presses.into_iter()
+        self.orders.presses_of(&call).collect::<Vec<_>>().into_iter()
     }
 
     /// The call of this node's own car to this floor.
@@ -278,18 +258,16 @@ impl Store {
         }
         for dot in self.promise.review(heard) {
             if let Some(call) = self.orders.get(dot).map(|order| order.call.clone()) {
-                self.effects.push_back(Effect::Promised { call });
+                self.report(Report::Promised { call });
             }
             self.effects.push_back(Effect::LampsChanged);
         }
     }
 
-    /// Whether everything is on disk.
     pub(crate) fn all_durable(&self) -> bool {
         self.ledger.all_durable()
     }
 
-    /// Whether the disk has failed (P5).
     pub(crate) fn has_lost_disk(&self) -> bool {
         self.ledger.failed()
     }

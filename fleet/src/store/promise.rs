@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::model::{Dot, NodeId};
 use crate::seeded::{SeededBug, is_seeded};
 
-/// How a node holds an order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Holding {
     /// In memory.
@@ -92,7 +91,6 @@ impl Promise {
         }
     }
 
-    /// Forgets who holds an order.
     pub(super) fn forget_holdings(&mut self, dot: Dot) {
         self.holdings.remove(&dot);
     }
@@ -160,7 +158,6 @@ impl Promise {
         fresh
     }
 
-    /// Whether the order is promised.
     #[must_use]
     pub(super) fn is_made(&self, dot: Dot) -> bool {
         self.made.contains(&dot)

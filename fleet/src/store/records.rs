@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use super::admission::is_possible;
+use super::admission::{Reason, is_possible};
 use super::orders::{Change, Entry, MOST_OPEN_TRIPS, Merged};
 use super::{Effect, Holding, Item, OrderStore, Record, RecordState, Service, Store};
 use crate::model::bounds::JUMP;
 use crate::model::{Call, Dot, HallCall, NodeId, Order, Timestamp};
+use crate::report::Report;
 use crate::seeded::{SeededBug, is_seeded};
 use crate::wire::{Ack, Delta, StateTransfer};
 
@@ -25,11 +26,9 @@ pub enum Taken {
 pub enum Fate {
     /// Its order is not known here: it is on its way, or was lost together with the node that took it.
     Unknown,
-    /// Its order is open.
     Open,
     /// No order was placed: a car stood there with its door open.
     Absorbed,
-    /// A car has served it.
     Served(Service),
     /// It was dropped in a fire recall.
     Dropped,
@@ -38,7 +37,6 @@ pub enum Fate {
 /// The call of this node's car to a destination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ride {
-    /// There is none.
     Absent,
     /// It is open, and not promised yet.
     Open,
@@ -59,10 +57,12 @@ pub(crate) enum Outcome {
 }
 
 impl Store {
-    pub(crate) fn place(&mut self, call: &Call, now: Timestamp) -> Taken {
+    pub(crate) fn place(&mut self, call: &Call, now: Timestamp) -> Dot {
         let own = self.own.node.clone();
-        if is_seeded(SeededBug::PressLostAfterService) && self.latest_press(call).is_some() {
-            return Taken::Absorbed;
+        if is_seeded(SeededBug::PressLostAfterService)
+            && let Some(press) = self.orders.latest(self.own.nonce, call)
+        {
+            return press;
         }
         if !is_seeded(SeededBug::SequencesReused) {
             self.sequence += 1;
@@ -71,17 +71,7 @@ impl Store {
         let merged = self.orders.place(dot, &own, call.clone(), now);
         debug_assert_eq!(merged.change, Change::Placed, "{dot} is fresh");
         self.on_merged(dot, call, &own, merged, None);
-        Taken::Placed
-    }
-
-    /// The latest press of this call that this process has taken, open or served.
-    pub(crate) fn latest_press(&self, call: &Call) -> Option<Dot> {
-        self.orders.latest(self.own.nonce, call)
-    }
-
-    /// Whether this press, or one that took its place, has been seen here, open or over.
-    pub(crate) fn knows_press(&self, press: Dot, call: &Call) -> bool {
-        self.fate(press, call) != Fate::Unknown
+        dot
     }
 
     /// How far a press is. What a node that was restarted no longer knows is the end of a press whose
@@ -103,17 +93,9 @@ impl Store {
 
     /// Whether another press of this call can be placed: so many trips are not open at a time.
     pub(crate) fn may_place(&self, call: &Call) -> bool {
-        !self.takes_room(call) || self.open_trips() < MOST_OPEN_TRIPS
-    }
-
-    /// Whether a press of this call is one more open trip of this node.
-    fn takes_room(&self, call: &Call) -> bool {
-        call.is_trip() && !self.orders.is_open_at(&self.own.node, call)
-    }
-
-    /// How many trips this node has placed that are open.
-    fn open_trips(&self) -> usize {
-        self.orders.origin(&self.own.node).map_or(0, |origin| origin.open_trips)
+        let own = &self.own.node;
+        let open = || self.orders.origin(own).map_or(0, |origin| origin.open_trips);
+        !call.is_trip() || self.orders.is_open_at(own, call) || open() < MOST_OPEN_TRIPS
     }
 
     /// Handles a change of the store. `from` is the peer that sent it.
@@ -142,7 +124,7 @@ impl Store {
                     self.effects.push_back(Effect::Opened(*hall));
                 }
                 let (call, origin) = (call.clone(), origin.clone());
-                self.effects.push_back(Effect::Placed { call, origin, press: dot });
+                self.report(Report::Placed { call, origin, press: Some(dot) });
             }
             Change::Served { closed } => {
                 self.promise.forget(dot);
@@ -191,7 +173,7 @@ impl Store {
         }
         if let Some(Service { waited, car }) = self.orders.service(dot).cloned() {
             let call = call.clone();
-            self.effects.push_back(Effect::Served { call, waited, here: false, car });
+            self.report(Report::Served { call, waited, here: false, car: Some(car) });
         }
     }
 
@@ -225,11 +207,9 @@ impl Store {
         let dot = record.dot;
         let outcome = self.merge_record(record, Some(peer), now);
         if outcome == Outcome::Refused {
-            if self.orders.knows(dot) {
-                self.refuse(peer, dot, now);
-            } else {
-                self.refuse_for_room(peer, dot, now);
-            }
+            let is_known = self.orders.knows(dot);
+            let why = if is_known { Reason::Impossible } else { Reason::NoRoom };
+            self.refuse(peer, dot, why, now);
             return outcome;
         }
         let open = self.orders.get(dot);
@@ -327,12 +307,12 @@ impl Store {
         let recalls = self.orders.recalls().saturating_add(JUMP);
         let is_ahead = matches!(record.state, RecordState::Open { recall, .. } if recall > recalls);
         if is_ahead || self.is_invented(record) || !is_possible(record, self.own.floors) {
-            self.refuse(peer, record.dot, now);
+            self.refuse(peer, record.dot, Reason::Impossible, now);
             return false;
         }
         let has_room = self.orders.is_within_bounds(record, self.own.floors);
         if !has_room {
-            self.refuse_for_room(peer, record.dot, now);
+            self.refuse(peer, record.dot, Reason::NoRoom, now);
         }
         has_room
     }
@@ -344,15 +324,9 @@ impl Store {
         record.presses().any(|it| it.incarnation == own && it.sequence > self.sequence)
     }
 
-    fn refuse_for_room(&mut self, peer: &NodeId, dot: Dot, now: Timestamp) {
-        if let Some(report) = self.refusals.refuse_for_room(peer, dot, now) {
-            self.effects.push_back(Effect::Conflict(report));
-        }
-    }
-
-    fn refuse(&mut self, peer: &NodeId, dot: Dot, now: Timestamp) {
-        if let Some(report) = self.refusals.refuse(peer, dot, now) {
-            self.effects.push_back(Effect::Conflict(report));
+    fn refuse(&mut self, peer: &NodeId, dot: Dot, why: Reason, now: Timestamp) {
+        if let Some(conflict) = self.refusals.refuse(peer, dot, why, now) {
+            self.report(Report::Conflict { text: conflict });
         }
     }
 
@@ -431,7 +405,7 @@ impl Store {
             if let Call::Hall(hall) = call {
                 self.effects.push_back(Effect::Closed(hall));
             }
-            self.effects.push_back(Effect::Dropped { call });
+            self.report(Report::Dropped { call });
         }
     }
 
@@ -445,12 +419,7 @@ impl Store {
             self.ledger.note(Item::Press(order.dot));
             self.replication.changed(&Item::Press(order.dot), None);
         }
-        self.effects.push_back(Effect::Served {
-            call,
-            waited: now.since(placed),
-            here: true,
-            car: own,
-        });
+        self.report(Report::Served { call, waited: now.since(placed), here: true, car: Some(own) });
         self.hurry();
         self.invalidate();
     }

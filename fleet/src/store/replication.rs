@@ -1,10 +1,7 @@
 //! The outboxes: what was not sent to, or not acknowledged by, each peer.
 
-mod turns;
-
 use std::collections::{BTreeMap, BTreeSet};
 
-use self::turns::Turns;
 use super::Item;
 use crate::model::NodeId;
 
@@ -14,8 +11,10 @@ use crate::model::NodeId;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Replication {
     outbox: BTreeMap<NodeId, Outbox>,
-    /// What is in any outbox, in the order in which beacons send it.
-    turns: Turns<Item>,
+    /// When each item in any outbox was last told or changed, in turns.
+    turns: BTreeMap<Item, u64>,
+    /// The same by turn, so that a beacon costs what it carries and not what waits.
+    queue: BTreeSet<(u64, Item)>,
     /// Acknowledgements for the next beacon.
     acks: BTreeSet<Item>,
     /// Acknowledgements for the next frame to each linked peer.
@@ -52,12 +51,11 @@ impl Replication {
     /// A peer was discovered: its outbox gets everything that it may lack.
     pub(super) fn found(&mut self, peer: &NodeId, items: impl Iterator<Item = Item>) {
         self.acked_all(peer);
-        let outbox = self.outbox.entry(peer.clone()).or_default();
-        for item in items {
-            if outbox.unsent.insert(item.clone()) {
-                self.turns.add(&item, self.turn);
-            }
+        let unsent: BTreeSet<Item> = items.collect();
+        for item in &unsent {
+            self.wait(item);
         }
+        self.outbox.insert(peer.clone(), Outbox { unsent, ..Outbox::default() });
         self.is_dirty = true;
     }
 
@@ -94,42 +92,43 @@ impl Replication {
         self.turn += 1;
         self.is_dirty = true;
         for (peer, outbox) in &mut self.outbox {
-            let was_queued = outbox.remove(item);
-            let is_queued = from != Some(peer) && outbox.unsent.insert(item.clone());
-            match (was_queued, is_queued) {
-                (false, true) => self.turns.add(item, self.turn),
-                (true, false) => self.turns.remove(item),
-                (true, true) | (false, false) => {}
+            outbox.remove(item);
+            if from != Some(peer) {
+                outbox.unsent.insert(item.clone());
             }
         }
-        self.turns.set(item, self.turn);
+        self.leave(item);
+        if self.is_owed(item) {
+            self.wait(item);
+        }
     }
 
     /// A peer lacks this, or may lack it.
     pub(super) fn enqueue(&mut self, peer: &NodeId, item: &Item) {
         if let Some(outbox) = self.outbox.get_mut(peer) {
+            self.is_dirty = true;
             if !outbox.contains(item) {
                 outbox.unsent.insert(item.clone());
-                self.turns.add(item, self.turn);
+                self.wait(item);
             }
-            self.is_dirty = true;
         }
     }
 
-    /// A peer has acknowledged this.
     pub(super) fn acked(&mut self, peer: &NodeId, item: &Item) {
         if let Some(outbox) = self.outbox.get_mut(peer)
             && outbox.remove(item)
+            && !self.is_owed(item)
         {
-            self.turns.remove(item);
+            self.leave(item);
         }
     }
 
     /// A peer's store equals this node's.
     pub(super) fn acked_all(&mut self, peer: &NodeId) {
         if let Some(outbox) = self.outbox.get_mut(peer) {
-            for item in std::mem::take(outbox).iter() {
-                self.turns.remove(item);
+            let owed = std::mem::take(outbox);
+            for item in owed.iter().filter(|item| !self.is_owed(item)).collect::<Vec<_>>() {
+                self.leave(item);
             }
         }
     }
@@ -144,9 +143,23 @@ impl Replication {
     /// stop sending them.
     pub(super) fn dropped(&mut self, item: &Item) {
         for outbox in self.outbox.values_mut() {
-            if outbox.remove(item) {
-                self.turns.remove(item);
-            }
+            outbox.remove(item);
+        }
+        self.leave(item);
+    }
+
+    /// Some peer is owed it. What waits already keeps its turn.
+    fn wait(&mut self, item: &Item) {
+        if !self.turns.contains_key(item) {
+            self.turns.insert(item.clone(), self.turn);
+            self.queue.insert((self.turn, item.clone()));
+        }
+    }
+
+    /// Takes it out of the queue.
+    fn leave(&mut self, item: &Item) {
+        if let Some(turn) = self.turns.remove(item) {
+            self.queue.remove(&(turn, item.clone()));
         }
     }
 
@@ -224,14 +237,17 @@ impl Replication {
 
     /// What is in any outbox, what was sent longest ago first.
     pub(super) fn queue(&self) -> impl Iterator<Item = &Item> {
-        self.turns.queue()
+        self.queue.iter().map(|(_, item)| item)
     }
 
     /// A beacon carries these. They stay in the outboxes.
     pub(super) fn told(&mut self, items: &[Item]) {
         for item in items {
             self.turn += 1;
-            self.turns.set(item, self.turn);
+            if self.turns.contains_key(item) {
+                self.leave(item);
+                self.wait(item);
+            }
         }
     }
 }
@@ -285,15 +301,9 @@ mod tests {
                     7 => replication.dropped(item),
                     _ => drop(replication.take_for_link(peer, 2)),
                 }
-                let queued = |item: &Item| {
-                    let outbox = replication.outbox.values();
-                    outbox.filter(|outbox| outbox.contains(item)).count()
-                };
-                for item in (0..6).map(press) {
-                    prop_assert_eq!(replication.turns.peers(&item), queued(&item));
-                }
-                let waiting = (0..6).map(press).filter(|item| queued(item) > 0);
+                let waiting = (0..6).map(press).filter(|item| replication.is_owed(item));
                 let waiting: BTreeSet<Item> = waiting.collect();
+                prop_assert_eq!(replication.turns.len(), replication.queue.len());
                 prop_assert_eq!(replication.is_waiting(), !waiting.is_empty());
                 let told: BTreeSet<Item> = told(&mut replication, 9).into_iter().collect();
                 prop_assert_eq!(told, waiting);

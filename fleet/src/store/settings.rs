@@ -1,11 +1,11 @@
 //! What operators, nodes and programs have set: registers of the store under keys of their own.
 
 use super::{Effect, Item, Store};
-use crate::model::{NodeId, Timestamp};
+use crate::model::NodeId;
+use crate::report::Report;
 use crate::settings::{By, Key, Register, Request, Setting, SettingError, Settings, Words};
 
 impl Store {
-    /// Everything that is set.
     pub(crate) fn settings(&self) -> &Settings {
         &self.settings
     }
@@ -21,12 +21,11 @@ impl Store {
     }
 
     /// Remembers, at every node, what a request came to.
-    pub(crate) fn remember(&mut self, request: Request, bearer: &str, now: Timestamp) {
+    pub(crate) fn remember(&mut self, request: Request, bearer: &str) {
         let by = Words::of(bearer).unwrap_or_else(Words::unnamed);
-        if let Err(error) = self.set(Setting::Request(request), by)
-            && let Some(report) = self.refusals.refuse_request(&error, now)
-        {
-            self.effects.push_back(Effect::Conflict(report));
+        if let Err(error) = self.set(Setting::Request(request), by) {
+            let text = format!("a request that is repeated is fulfilled again: {error}");
+            self.report(Report::Conflict { text });
         }
     }
 

@@ -104,7 +104,6 @@ impl Transfers {
         transfer.purpose = transfer.purpose.min(purpose);
     }
 
-    /// The peer has received a part.
     pub(super) fn ask(&mut self, link: LinkId, now: Timestamp) {
         if let Some(transfer) = self.states.get_mut(&link) {
             transfer.room = (transfer.room + 1).min(PARTS_AHEAD);
@@ -114,7 +113,6 @@ impl Transfers {
         }
     }
 
-    /// Drops the transfers over closed links.
     pub(super) fn retain(&mut self, stands: impl Fn(LinkId) -> bool) {
         self.states.retain(|link, _| stands(*link));
     }

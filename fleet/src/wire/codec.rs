@@ -49,35 +49,24 @@ static CRC: Crc<u32, Table<16>> = Crc::<u32, Table<16>>::new(&CRC_32_ISCSI);
 /// Bytes that are not a valid message. The message is dropped; the node's state is unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WireError {
-    /// Too short, or not a Liftmesh message.
     #[error("not a Liftmesh message")]
     Foreign,
     /// A version that this node does not speak.
     #[error("protocol version {0}, this node speaks {VERSION}")]
     Version(u8),
-    /// A key that this node does not have.
     #[error("unknown key id {0}")]
     Key(u8),
-    /// Nobody has authenticated it, and this node requires the fleet key.
     #[error("not authenticated with the fleet key")]
     Unauthenticated,
     /// It announces a key that this node has, but was not made with it, or is damaged.
     #[error("the tag was not made with the fleet key")]
     Forged,
-    /// The checksum does not match.
     #[error("damaged: the checksum does not match")]
     Damaged,
-    /// The body can't be decoded.
     #[error("malformed body: {0}")]
     Malformed(postcard::Error),
-    /// The message is larger than its carrier allows.
     #[error("{size} bytes, more than the {limit} allowed")]
-    TooLarge {
-        /// Its size, in bytes.
-        size: usize,
-        /// The limit, in bytes.
-        limit: usize,
-    },
+    TooLarge { size: usize, limit: usize },
 }
 
 /// Encodes a beacon as a datagram, with the key that the keyring sends.
@@ -141,9 +130,7 @@ pub fn decode_frame(bytes: &[u8]) -> Result<Frame, WireError> {
 /// believed before the handshake that follows has confirmed it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Preamble {
-    /// Who dials.
     pub from: NodeId,
-    /// Who is dialled.
     pub to: NodeId,
 }
 
@@ -160,7 +147,6 @@ pub enum Opening<'a> {
         preamble: Preamble,
         /// The bytes of the header and the preamble, which both sides have to have seen alike.
         prologue: &'a [u8],
-        /// The first message of the handshake.
         message: &'a [u8],
     },
 }

@@ -5,7 +5,6 @@
 
 use std::fmt;
 
-use blake3::Hash;
 use constant_time_eq::constant_time_eq_16;
 use zeroize::Zeroizing;
 
@@ -62,8 +61,12 @@ impl FleetKey {
     /// The tag of these bytes, which are sent for this purpose.
     #[must_use]
     pub fn tag(&self, purpose: Purpose, bytes: &[u8]) -> [u8; TAG] {
+        let key = match purpose {
+            Purpose::Datagram => &self.datagrams,
+            Purpose::Packet => &self.packets,
+        };
         let mut tag = [0; TAG];
-        tag.copy_from_slice(&self.hash(purpose, bytes).as_bytes()[..TAG]);
+        tag.copy_from_slice(&blake3::keyed_hash(key, bytes).as_bytes()[..TAG]);
         tag
     }
 
@@ -71,14 +74,6 @@ impl FleetKey {
     #[must_use]
     pub fn verifies(&self, purpose: Purpose, bytes: &[u8], tag: &[u8; TAG]) -> bool {
         constant_time_eq_16(&self.tag(purpose, bytes), tag)
-    }
-
-    fn hash(&self, purpose: Purpose, bytes: &[u8]) -> Hash {
-        let key = match purpose {
-            Purpose::Datagram => &self.datagrams,
-            Purpose::Packet => &self.packets,
-        };
-        blake3::keyed_hash(key, bytes)
     }
 }
 

@@ -15,7 +15,6 @@ pub struct LinkId(pub u64);
 /// A datagram that every node broadcasts periodically, and immediately after changes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Beacon {
-    /// The sender.
     pub hello: Hello,
     /// The TCP port on which the sender listens for links.
     pub link_port: u16,
@@ -30,7 +29,6 @@ pub struct Beacon {
     pub led: Term,
     /// The sender's fitness to lead; used under `bully` only (B1).
     pub estimate: u32,
-    /// The digest of the sender's store.
     pub digest: u64,
     /// The digest of what it knows of emergency power; 0 if nothing.
     pub power: u64,
@@ -106,7 +104,6 @@ impl Delta {
 pub enum Ack {
     /// Of a press.
     Press {
-        /// The press.
         dot: Dot,
         /// It is not open at the sender: it was served, recalled, or a later one has its place.
         served: bool,
@@ -118,7 +115,6 @@ pub enum Ack {
     },
     /// Of a setting.
     Setting {
-        /// Which one.
         key: Key,
         /// The hash of what the sender has under this key.
         hash: u64,
@@ -134,10 +130,8 @@ pub struct PlanEntry {
     pub car: NodeId,
 }
 
-/// A message over a link.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Frame {
-    /// The identity of the sender.
     Hello(Hello),
     /// A part of the store: after a link is opened, unless the stores are equal, and when digests
     /// stay different.
@@ -181,7 +175,6 @@ impl Frame {
 /// A part of a state transfer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StateTransfer {
-    /// The highest term that the sender knows.
     pub term: Term,
     /// Some of the settings, by key. Records follow once all have been sent.
     pub settings: Vec<Register>,
@@ -196,9 +189,7 @@ pub struct StateTransfer {
 /// The digest of a store, and what goes with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoreDigest {
-    /// The highest term that the sender knows.
     pub term: Term,
-    /// The digest of its store.
     pub digest: u64,
     /// Whether that whole store is on the sender's disk.
     pub durable: bool,

@@ -106,7 +106,7 @@ fn a_finding_counts_once_it_has_stood_for_its_limit() {
 #[test]
 fn a_fault_excuses_what_it_invalidates_and_nothing_else() {
     let mut world = calm();
-    let complaint = |number: u8| Report::Conflict(number.to_string());
+    let complaint = |number: u8| Report::Conflict { text: number.to_string() };
     world.inflict(Fault::Corruption(1));
     reports(&mut world, 0, &complaint(1));
     world.inflict(Fault::CalmNetwork);

@@ -150,7 +150,7 @@ impl World {
                 self.masters += u64::from(*to == NodeState::Master);
                 self.note_estimates();
             }
-            Report::Conflict(_) => self.machines[node].conflicts += 1,
+            Report::Conflict { .. } => self.machines[node].conflicts += 1,
             Report::TakenOver { .. } => self.taken_over += 1,
             Report::Placed { origin, .. } => {
                 self.placed += u64::from(*origin == self.machines[node].name);

@@ -272,7 +272,7 @@ fn weight(report: &Report) -> Style {
         Report::Served { .. } => palette::good(),
         Report::Hung(_)
         | Report::DiskFailed
-        | Report::Conflict(_)
+        | Report::Conflict { .. }
         | Report::PeerLost { .. }
         | Report::DriveRefused
         | Report::OffTarget { .. }

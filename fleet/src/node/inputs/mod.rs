@@ -16,7 +16,7 @@ use crate::car::Power;
 use crate::dispatch::{Schedule, WeekTime};
 use crate::election::{Input, LinkRule};
 use crate::leadership::Leadership;
-use crate::model::{Call, Hello, NodeId, NodeState, Term, Timestamp};
+use crate::model::{Call, Dot, Hello, NodeId, NodeState, Term, Timestamp};
 use crate::node::routes::Acceptance;
 use crate::node::{Action, LinkId, LinkSide, Lsn, Node, NodeSettings, Report, Restored};
 use crate::peers::{BeaconFate, Handshake, Peers, accepts};
@@ -26,24 +26,21 @@ use crate::services::access::Access;
 use crate::services::calls::OrderRefused;
 use crate::services::{Services, errand, fire_key};
 use crate::settings::{Request, RequestId};
-use crate::store::{Store, Taken};
+use crate::store::{Fate, Store, Taken};
 use crate::wire::codec::WireError;
 use crate::wire::{Beacon, Frame};
 
 /// A program's request to place a call, which it may repeat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallRequest {
-    /// Which request it is.
     pub id: RequestId,
     /// Who makes it, for people; cut to 64 bytes.
     pub bearer: String,
-    /// The call to place.
     pub call: Call,
     /// Whether its passenger has shown a right of access.
     pub access: Access,
 }
 
-/// The outcome of a [`CallRequest`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Requested {
     /// It is the first one with its id, as far as the fleet remembers.
@@ -133,10 +130,7 @@ impl Node {
             }
         }
         if verdict.is_up_to_date() {
-            let follows = |state: &NodeState| match state {
-                NodeState::Slave { master } => *master == self.hello.node,
-                NodeState::Master | NodeState::Seeking => false,
-            };
+            let follows = |state: &NodeState| state.follows(&self.hello.node);
             self.leadership.hear_beacon(beacon);
             if follows(&beacon.node_state) {
                 let has_joined = !state_before.as_ref().is_some_and(follows);
@@ -173,7 +167,7 @@ impl Node {
     /// A datagram arrived from this address that can't be read as a beacon.
     pub fn handle_unreadable(&mut self, from: Ipv4Addr, error: &WireError, now: Timestamp) {
         if let Some(what) = self.peers.membership.hear_unreadable(from, error, now) {
-            self.report(Report::Conflict(what));
+            self.report(Report::Conflict { text: what });
         }
     }
 
@@ -202,7 +196,8 @@ impl Node {
                 // The old link is still open: the new one replaces it.
                 self.actions.push_back(Action::Close(before));
             }
-            self.send_digest(link);
+            let digest = self.store.store_digest(self.leadership.terms.known());
+            self.actions.push_back(Action::Send { link, frame: Frame::Digest(digest) });
         }
         self.settle(now);
     }
@@ -229,10 +224,11 @@ impl Node {
             Frame::Probe => self.actions.push_back(Action::Send { link, frame: Frame::Alive }),
             Frame::Digest(digest) => self.on_digest(link, digest, now),
             Frame::State(state) => {
-                self.on_state(&peer, &state, now);
+                self.leadership.terms.hear(state.term);
+                self.store.handle_state(&peer, &state, now);
+                self.route_store(now);
                 if state.more {
-                    let frame = Frame::Next;
-                    self.actions.push_back(Action::Send { link, frame });
+                    self.actions.push_back(Action::Send { link, frame: Frame::Next });
                 } else {
                     self.on_state_received(link, now);
                 }
@@ -244,7 +240,12 @@ impl Node {
                 }
             }
             Frame::Delta(delta) => self.on_delta(&peer, &delta, now),
-            Frame::CarPlan(plan) => self.on_car_plan(&peer, plan),
+            Frame::CarPlan(plan) => {
+                // The master is obeyed (E3).
+                if self.leadership.follows(&peer) {
+                    self.cabin.set_plan(plan);
+                }
+            }
         }
         self.settle(now);
     }
@@ -316,9 +317,9 @@ impl Node {
         access: Access,
         now: Timestamp,
     ) -> Result<Taken, OrderRefused> {
-        let taken = self.take_order(call, access, now)?;
+        let press = self.take_order(call, access, now)?;
         self.settle(now);
-        Ok(taken)
+        Ok(taken(press))
     }
 
     /// A program places an order, and may ask again because the answer did not arrive: the fleet
@@ -337,17 +338,13 @@ impl Node {
             return Ok(earlier);
         }
         let CallRequest { id, bearer, call, access } = request;
-        let taken = self.take_order(call, *access, now)?;
+        let press = self.take_order(call, *access, now)?;
         // In the same batch for the disk as the order. Peers may get it before the order: `earlier`.
-        let press = match taken {
-            Taken::Placed => self.store.latest_press(call),
-            Taken::Absorbed => None,
-        };
         let request = Request::Call { id: *id, call: call.clone(), press };
-        self.store.remember(request, bearer, now);
+        self.store.remember(request, bearer);
         self.route_store(now);
         self.settle(now);
-        Ok(Requested::Now(taken))
+        Ok(Requested::Now(taken(press)))
     }
 
     /// What became of an earlier request with this id, if the fleet remembers it.
@@ -359,29 +356,28 @@ impl Node {
     pub fn earlier(&self, CallRequest { id, call, .. }: &CallRequest) -> Option<Requested> {
         match self.settings().request(*id)? {
             Request::Call { call: asked, press, .. } if asked == call => {
-                let Some(press) = press else {
-                    return Some(Requested::Before(Taken::Absorbed));
-                };
-                let is_known = self.store.knows_press(*press, call);
-                is_known.then_some(Requested::Before(Taken::Placed))
+                let is_known =
+                    press.is_none_or(|press| self.store.fate(press, call) != Fate::Unknown);
+                is_known.then_some(Requested::Before(taken(*press)))
             }
             Request::Call { .. } | Request::Session(_) => Some(Requested::ForAnotherCall),
         }
     }
 
-    /// Places an order. The caller settles what follows.
+    /// Places an order, whose press it returns; `None` if an open door absorbs it. The caller settles
+    /// what follows.
     fn take_order(
         &mut self,
         call: &Call,
         access: Access,
         now: Timestamp,
-    ) -> Result<Taken, OrderRefused> {
+    ) -> Result<Option<Dot>, OrderRefused> {
         let refused =
             self.consult(now, |services, bank| services.access.refuse(bank, call, access));
         if let Some(refused) = refused {
             return Err(refused);
         }
-        Ok(if self.cabin.absorbs(call, now) { Taken::Absorbed } else { self.place(call, now) })
+        Ok((!self.cabin.absorbs(call, now)).then(|| self.place(call, now)))
     }
 
     /// Everything up to and including this batch is on disk.
@@ -461,9 +457,13 @@ impl Node {
         self.actions.push_back(Action::Report(report));
     }
 
-    pub(in crate::node) fn place(&mut self, call: &Call, now: Timestamp) -> Taken {
-        let taken = self.store.place(call, now);
+    pub(in crate::node) fn place(&mut self, call: &Call, now: Timestamp) -> Dot {
+        let press = self.store.place(call, now);
         self.route_store(now);
-        taken
+        press
     }
+}
+
+fn taken(press: Option<Dot>) -> Taken {
+    if press.is_some() { Taken::Placed } else { Taken::Absorbed }
 }

@@ -4,16 +4,14 @@ use elevator_driver::{Button, Trip};
 
 use crate::car;
 use crate::model::{Call, Dot, HallCall, Timestamp};
-use crate::node::{Node, OrderRefused, Taken};
+use crate::node::{Node, OrderRefused};
+use crate::services::access::Access;
 use crate::services::calls::refusing_mode;
-use crate::store::MOST_OPEN_TRIPS;
 
 /// A press of a button of the panel, or a destination given at its kiosk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Press {
-    /// What was pressed.
     pub call: Call,
-    /// What the node made of it.
     pub outcome: Result<Pressed, OrderRefused>,
 }
 
@@ -21,7 +19,7 @@ pub struct Press {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pressed {
     /// An order, which has this press.
-    Order(Option<Dot>),
+    Order(Dot),
     /// No order: it keeps the door open, which is open for it.
     Absorbed,
     /// No order: it drives a car in a special mode.
@@ -29,7 +27,6 @@ pub enum Pressed {
 }
 
 impl Node {
-    /// A button was pressed.
     pub(in crate::node) fn press(&mut self, button: Button, now: Timestamp) -> Press {
         let call = Call::of_button(button, &self.hello.node);
         let outcome = self.take_press(button, &call, now);
@@ -44,16 +41,17 @@ impl Node {
         call: &Call,
         now: Timestamp,
     ) -> Result<Pressed, OrderRefused> {
-        let refused = self.services.access.lock_against(&self.bank(now), call);
         if let Button::Car(floor) = button {
             // A lock holds against calls: a command in a fire or in a car out of service passes it.
             let is_call = refusing_mode(&self.bank(now), call).is_none();
+            let refused = self.services.access.lock_against(&self.bank(now), call);
             if is_call && let Some(refused) = refused {
                 // Where the door is open, the button keeps it open.
                 if self.cabin.absorbs(call, now) {
                     return Ok(Pressed::Absorbed);
                 }
-                self.refuse_press(&refused, now);
+                self.services.access.count_refused();
+                self.report_refused(&refused, now);
                 return Err(refused);
             }
             if self.cabin.press(floor, now) == car::Press::Command {
@@ -66,11 +64,7 @@ impl Node {
         if self.cabin.absorbs(call, now) {
             return Ok(Pressed::Absorbed);
         }
-        let served = match call {
-            Call::Hall(_) => true,
-            Call::Car { .. } => self.cabin.car().is_some(),
-        };
-        if !served {
+        if matches!(call, Call::Car { .. }) && self.cabin.car().is_none() {
             let (call, node) = (call.clone(), self.hello.node.clone());
             return Err(OrderRefused::NoCar { call, node });
         }
@@ -78,12 +72,11 @@ impl Node {
             let (call, top) = (call.clone(), self.hello.floors.top().index());
             return Err(OrderRefused::NoSuchButton { call, top });
         }
-        Ok(self.place_pressed(call, now))
+        Ok(Pressed::Order(self.place(call, now)))
     }
 
-    /// A call from the panel was refused because of a lock: its lamp stays dark.
-    fn refuse_press(&mut self, refused: &OrderRefused, now: Timestamp) {
-        self.services.access.count_refused();
+    /// A call from the panel was refused: its lamp stays dark.
+    fn report_refused(&mut self, refused: &OrderRefused, now: Timestamp) {
         if let Some(report) = self.cabin.refused(refused.to_string(), now) {
             self.report(report);
         }
@@ -98,26 +91,9 @@ impl Node {
     }
 
     fn take_request(&mut self, call: &Call, now: Timestamp) -> Result<Pressed, OrderRefused> {
-        let refused = if self.settings().is_fire_recalled() {
-            OrderRefused::FireRecall { call: call.clone() }
-        } else if let Some(refused) = self.services.access.lock_against(&self.bank(now), call) {
-            self.refuse_press(&refused, now);
-            return Err(refused);
-        } else if self.store.may_place(call) {
-            return Ok(self.place_pressed(call, now));
-        } else {
-            OrderRefused::TooManyTrips { call: call.clone(), most: MOST_OPEN_TRIPS }
-        };
-        if let Some(report) = self.cabin.refused(refused.to_string(), now) {
-            self.report(report);
-        }
+        let refused = self.consult(now, |it, bank| it.access.refuse(bank, call, Access::Public));
+        let Some(refused) = refused else { return Ok(Pressed::Order(self.place(call, now))) };
+        self.report_refused(&refused, now);
         Err(refused)
-    }
-
-    fn place_pressed(&mut self, call: &Call, now: Timestamp) -> Pressed {
-        match self.place(call, now) {
-            Taken::Placed => Pressed::Order(self.store.latest_press(call)),
-            Taken::Absorbed => Pressed::Absorbed,
-        }
     }
 }

@@ -163,13 +163,6 @@ impl Node {
         }
     }
 
-    /// Handles what a peer wants the car to do besides its calls: the master is obeyed (E3).
-    pub(in crate::node) fn on_car_plan(&mut self, peer: &NodeId, plan: CarPlan) {
-        if self.leadership.follows(peer) {
-            self.cabin.set_plan(plan);
-        }
-    }
-
     /// The master is gone, or out of reach: what it wanted of the car besides its calls is void.
     pub(in crate::node) fn forget_guidance(&mut self, peer: &NodeId) {
         self.dispatching.forget_car(peer);

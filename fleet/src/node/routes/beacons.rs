@@ -31,7 +31,6 @@ impl Node {
         }
     }
 
-    /// Sends a beacon to one node.
     pub(in crate::node) fn unicast(&mut self, to: Ipv4Addr, probe: bool, now: Timestamp) {
         let facts = self.facts(now);
         let beacon = self.peers.unicast(facts, to, probe, now);

@@ -6,7 +6,7 @@ use crate::node::{Action, LinkId, Node, Report};
 use crate::peers::Handshake;
 use crate::seeded::{SeededBug, is_seeded};
 use crate::store::{Effect, Purpose};
-use crate::wire::{Beacon, Delta, Frame, StateTransfer, StoreDigest};
+use crate::wire::{Beacon, Delta, Frame, StoreDigest};
 
 impl Node {
     /// Routes the effects of the latest call to the store.
@@ -14,16 +14,7 @@ impl Node {
         while let Some(effect) = self.store.poll_effect() {
             match effect {
                 Effect::Set(changed) => self.on_set(changed, now),
-                Effect::Placed { call, origin, press } => {
-                    self.report(Report::Placed { call, origin, press: Some(press) });
-                }
-                Effect::Promised { call } => self.report(Report::Promised { call }),
-                Effect::Served { call, waited, here, car } => {
-                    self.report(Report::Served { call, waited, here, car: Some(car) });
-                }
-                Effect::Dropped { call } => self.report(Report::Dropped { call }),
-                Effect::Conflict(what) => self.report(Report::Conflict(what)),
-                Effect::DiskFailed => self.report(Report::DiskFailed),
+                Effect::Report(report) => self.report(report),
                 Effect::Hurry => self.peers.hurry(),
                 Effect::Changed => self.orders_have_changed(),
                 Effect::LampsChanged => self.cabin.invalidate(),
@@ -79,17 +70,6 @@ impl Node {
         self.route_store(now);
     }
 
-    pub(in crate::node) fn on_state(
-        &mut self,
-        peer: &NodeId,
-        state: &StateTransfer,
-        now: Timestamp,
-    ) {
-        self.leadership.terms.hear(state.term);
-        self.store.handle_state(peer, state, now);
-        self.route_store(now);
-    }
-
     /// Compares the peer's digest with this node's. Equal digests acknowledge everything at once; a
     /// difference that lasts is repaired (O7).
     pub(in crate::node) fn compare(&mut self, beacon: &Beacon, now: Timestamp) {
@@ -109,13 +89,6 @@ impl Node {
             self.report(Report::Repair { node: node.clone() });
             self.store.begin_transfer(link, Purpose::Repair, now);
         }
-    }
-
-    /// Sends this node's digest over a fresh link.
-    pub(in crate::node) fn send_digest(&mut self, link: LinkId) {
-        let digest = self.store.store_digest(self.leadership.terms.known());
-        let frame = Frame::Digest(digest);
-        self.actions.push_back(Action::Send { link, frame });
     }
 
     /// Handles the digest that a peer sends over a fresh link. Equal stores count as transferred;

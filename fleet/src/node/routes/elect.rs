@@ -130,12 +130,8 @@ impl Node {
 
     /// The cars to which this master can assign calls, ordered by address.
     fn cars_under(&self, master: &NodeId, now: Timestamp) -> Vec<(NodeId, CarView)> {
-        let follows = |node_state: &NodeState| match node_state {
-            NodeState::Slave { master: of } => of == master,
-            NodeState::Master | NodeState::Seeking => false,
-        };
         let peers = self.peers.members().peers();
-        let peers = peers.filter(|(name, peer)| *name == master || follows(&peer.node_state));
+        let peers = peers.filter(|(name, it)| *name == master || it.node_state.follows(master));
         let mut cars: Vec<_> = peers
             .filter_map(|(name, peer)| Some((peer.hello.address, name, peer.car?.0)))
             .collect();

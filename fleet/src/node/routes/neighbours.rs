@@ -17,7 +17,7 @@ impl Node {
             Heard::Ignored | Heard::Foreign | Heard::Unproven | Heard::Replayed => Acceptance::None,
             Heard::Reordered => Acceptance::Orders,
             Heard::Conflict(what) => {
-                self.report(Report::Conflict(what.clone()));
+                self.report(Report::Conflict { text: what.clone() });
                 Acceptance::None
             }
             Heard::Current { found, replaced } => {
@@ -26,18 +26,14 @@ impl Node {
                 }
                 if *found {
                     self.discovered(hello);
-                    self.on_master_found(&hello.node);
+                    // Without detection by the mesh, the election keeps a lost master. It may be another
+                    // incarnation.
+                    if self.leadership.follows(&hello.node) {
+                        self.dispatching.plan.outdate();
+                    }
                 }
                 Acceptance::Full
             }
-        }
-    }
-
-    /// The master that this node follows counts again: without detection by the mesh, the election
-    /// keeps a lost master. It may be another incarnation.
-    fn on_master_found(&mut self, peer: &NodeId) {
-        if self.leadership.follows(peer) {
-            self.dispatching.plan.outdate();
         }
     }
 
@@ -67,7 +63,7 @@ impl Node {
             return;
         };
         if let Some(conflict) = self.peers.membership.note_garbage(&peer, what, now) {
-            self.report(Report::Conflict(conflict));
+            self.report(Report::Conflict { text: conflict });
         }
         self.hang_up(link, now);
         self.dial_failed(&peer, now);

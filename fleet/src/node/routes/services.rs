@@ -13,7 +13,6 @@ impl Node {
         Bank { own: hello, store, members: peers.members(), leadership, cabin, now }
     }
 
-    /// What a service makes of it.
     pub(in crate::node) fn consult<T>(
         &mut self,
         now: Timestamp,
@@ -42,7 +41,7 @@ impl Node {
         let by = Words::from(&self.hello.node);
         let outcome = self.set(setting, by, now);
         if let Err(error) = &outcome {
-            self.report(Report::Conflict(error.to_string()));
+            self.report(Report::Conflict { text: error.to_string() });
         }
         outcome.is_ok()
     }

@@ -17,12 +17,10 @@ use crate::model::{FleetName, NodeId, NodeState, Protocol, Term};
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own in the JSON")]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FleetStatus {
-    /// The node that was asked.
     pub seen_by: NodeId,
     pub fleet: FleetName,
     /// How the master is elected.
     pub election: Protocol,
-    /// The number of floors.
     pub floors: FloorCount,
     /// The master of the node that was asked: the node itself, the one that it follows, or `None`
     /// while it seeks one.
@@ -31,7 +29,6 @@ pub struct FleetStatus {
     pub term: Term,
     /// Everything in its store is on its disk.
     pub durable: bool,
-    /// Its disk has failed.
     pub disk_failed: bool,
     /// Why one of its fleet keys is missing.
     #[serde(default)]
@@ -47,7 +44,6 @@ pub struct FleetStatus {
     pub conflicts: Vec<ConflictStatus>,
     /// The open orders, oldest first; one entry per call.
     pub orders: Vec<OrderStatus>,
-    /// All cars are recalled because of a fire.
     #[serde(default)]
     pub fire_recall: bool,
     /// The building runs on emergency power: one car moves at a time.

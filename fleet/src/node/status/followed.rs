@@ -15,19 +15,14 @@ use crate::store::Fate;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FollowedCall {
     Call {
-        /// The call that was placed.
         call: Call,
-        /// How far it is.
         fate: Fate,
     },
     Trip {
         /// From where, as it was asked for.
         from: Floor,
-        /// To where.
         to: Floor,
-        /// The car that was asked for.
         car: Option<NodeId>,
-        /// How far it is.
         session: Session,
     },
 }

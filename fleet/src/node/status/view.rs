@@ -118,7 +118,6 @@ impl Node {
         self.cabin.car().map(Car::power)
     }
 
-    /// The node's current status.
     #[must_use]
     pub fn status(&self, now: Timestamp) -> Status {
         let hello = &self.hello;

@@ -1,6 +1,6 @@
 //! Locked floors: which calls are taken, and which are not.
 
-use elevator_driver::{Button, DoorCommand, DoorState, KeySwitch, MotorCommand, Trip};
+use elevator_driver::{KeySwitch, Trip};
 
 use super::*;
 use crate::model::Mode;
@@ -12,37 +12,23 @@ fn ride(to: u8) -> Call {
 /// A node whose car stands at floor 0, with floor 3 locked.
 fn locked() -> (Node, Timestamp) {
     let (mut node, now) = cabin(1);
-    node.handle_command(Command::FloorLock { floor: floor(3), locked: true }, "kovac", None, now)
-        .expect("room");
+    node.command(Command::FloorLock { floor: floor(3), locked: true }, now);
     leave_cars_idle(&mut node, now);
     (node, now)
 }
 
-fn press(node: &mut Node, button: Button, now: Timestamp) {
-    node.handle_panel(PanelEvent::Pressed(button), now);
-}
-
-fn calls(node: &Node) -> Vec<Call> {
-    node.orders().calls().cloned().collect()
-}
-
 fn goes_up(node: &Node) -> bool {
-    let motor = node.outputs().map(|outputs| outputs.motor);
-    matches!(motor, Some(MotorCommand::Run { direction: Direction::Up, .. }))
-}
-
-fn turn(node: &mut Node, key: KeySwitch, now: Timestamp) {
-    node.handle_panel(PanelEvent::Inputs(PanelInputs { key, ..at_rest() }), now);
+    matches!(node.motor(), MotorCommand::Run { direction: Direction::Up, .. })
 }
 
 #[test]
 fn a_call_to_a_locked_floor_is_taken_only_with_a_right_of_access() {
     let (mut node, now) = locked();
-    press(&mut node, Button::Car(floor(3)), now);
+    node.push(Button::Car(floor(3)), now);
     let reports: Vec<Report> = reports(drain(&mut node)).collect();
     let refusals = reports.iter().filter(|it| matches!(it, Report::PressRefused { .. }));
     assert_eq!(refusals.count(), 1, "{reports:?}");
-    assert_eq!(calls(&node), []);
+    assert_eq!(node.open_calls(), []);
     let refused = OrderRefused::FloorLocked { call: ride(3), floor: floor(3) };
     assert_eq!(node.handle_order(&ride(3), now), Err(refused));
     assert_eq!(node.status(now).access.refused, 2);
@@ -50,26 +36,21 @@ fn a_call_to_a_locked_floor_is_taken_only_with_a_right_of_access() {
     // Floors that are not locked, and a passenger with a right.
     assert_eq!(node.handle_order(&ride(2), now), Ok(Taken::Placed));
     assert_eq!(node.handle_order_with(&ride(3), Access::Granted, now), Ok(Taken::Placed));
-    assert_eq!(calls(&node), [ride(2), ride(3)]);
+    assert_eq!(node.open_calls(), [ride(2), ride(3)]);
 
-    node.handle_command(Command::FloorLock { floor: floor(3), locked: false }, "kovac", None, now)
-        .expect("room");
+    node.command(Command::FloorLock { floor: floor(3), locked: false }, now);
     let (mut other, now) = cabin(1);
-    other
-        .handle_command(Command::FloorLock { floor: floor(3), locked: true }, "kovac", None, now)
-        .expect("room");
-    other
-        .handle_command(Command::FloorLock { floor: floor(3), locked: false }, "kovac", None, now)
-        .expect("room");
-    press(&mut other, Button::Car(floor(3)), now);
-    assert_eq!(calls(&other), [ride(3)]);
+    other.command(Command::FloorLock { floor: floor(3), locked: true }, now);
+    other.command(Command::FloorLock { floor: floor(3), locked: false }, now);
+    other.push(Button::Car(floor(3)), now);
+    assert_eq!(other.open_calls(), [ride(3)]);
 }
 
 /// People must be able to leave: a lock is against those who want to come.
 #[test]
 fn a_locked_floor_can_be_left() {
     let (mut node, now) = locked();
-    press(&mut node, Button::Hall(floor(3), Direction::Down), now);
+    node.push(Button::Hall(floor(3), Direction::Down), now);
     let out = Trip::new(floor(3), floor(1)).expect("a trip");
     node.handle_panel(PanelEvent::Requested(out), now);
     let into = Trip::new(floor(1), floor(3)).expect("a trip");
@@ -77,7 +58,7 @@ fn a_locked_floor_can_be_left() {
     let hall = |call: Option<HallCall>| Call::Hall(call.expect("a call"));
     let trip_out = hall(HallCall::to(floor(3), floor(1)));
     let trip_in = hall(HallCall::to(floor(1), floor(3)));
-    let open = calls(&node);
+    let open = node.open_calls();
     assert!(open.contains(&Call::Hall(HallCall::new(floor(3), Direction::Down))), "{open:?}");
     assert!(open.contains(&trip_out) && !open.contains(&trip_in), "{open:?}");
     assert_eq!(node.status(now).access.refused, 1);
@@ -96,12 +77,12 @@ fn a_released_floor_is_open_for_its_time_in_its_car() {
     let other = Call::Car { car: name(2), floor: floor(3) };
     assert!(matches!(node.handle_order(&other, now), Err(OrderRefused::FloorLocked { .. })));
     let end = now + five;
-    press(&mut node, Button::Car(floor(3)), end);
-    assert_eq!(calls(&node), [], "it is over");
+    node.push(Button::Car(floor(3)), end);
+    assert_eq!(node.open_calls(), [], "it is over");
     assert_eq!(node.status(end).access.released, []);
     node.handle_release(floor(3), LONGEST_RELEASE, end).expect("a floor");
-    press(&mut node, Button::Car(floor(3)), end + five);
-    assert_eq!(calls(&node), [ride(3)]);
+    node.push(Button::Car(floor(3)), end + five);
+    assert_eq!(node.open_calls(), [ride(3)]);
 
     let long = LONGEST_RELEASE + Duration::from_millis(1);
     for time in [Duration::ZERO, long] {
@@ -123,17 +104,16 @@ fn modes_decide_whether_a_lock_holds_in_the_car() {
         (KeySwitch::OutOfService, false),
     ] {
         let (mut node, now) = locked();
-        turn(&mut node, key, now);
-        press(&mut node, Button::Car(floor(3)), now);
+        node.see(PanelInputs { key, ..at_rest() }, now);
+        node.push(Button::Car(floor(3)), now);
         let expected = if is_taken { vec![ride(3)] } else { vec![] };
-        assert_eq!(calls(&node), expected, "{key:?}");
+        assert_eq!(node.open_calls(), expected, "{key:?}");
     }
     for (mode, is_taken) in [(Mode::Attendant, false), (Mode::Independent, true)] {
         let (mut node, now) = locked();
-        node.handle_command(Command::Mode { car: name(1), mode }, "kovac", None, now)
-            .expect("room");
-        press(&mut node, Button::Car(floor(3)), now);
-        assert_eq!(calls(&node).len(), usize::from(is_taken), "{mode}");
+        node.command(Command::Mode { car: name(1), mode }, now);
+        node.push(Button::Car(floor(3)), now);
+        assert_eq!(node.open_calls().len(), usize::from(is_taken), "{mode}");
     }
 }
 
@@ -141,27 +121,17 @@ fn modes_decide_whether_a_lock_holds_in_the_car() {
 #[test]
 fn fire_service_passes_every_lock() {
     let (mut node, mut now) = locked();
-    node.handle_command(
-        Command::Mode { car: name(1), mode: Mode::FireService },
-        "fire panel",
-        None,
-        now,
-    )
-    .expect("room");
-    press(&mut node, Button::Car(floor(3)), now);
+    node.command(Command::Mode { car: name(1), mode: Mode::FireService }, now);
+    node.push(Button::Car(floor(3)), now);
     for _ in 0..1200 {
         now = now + PERIOD;
         node.handle_timeout(now);
-        let door = match node.outputs().map(|outputs| outputs.door) {
-            Some(DoorCommand::Open) => DoorState::Open,
-            Some(DoorCommand::Close | DoorCommand::Nudge) | None => DoorState::Closed,
-        };
-        node.handle_panel(PanelEvent::Inputs(PanelInputs { door, ..at_rest() }), now);
+        node.obey_door(now);
         drain(&mut node);
         if goes_up(&node) {
             break;
         }
     }
     assert!(goes_up(&node));
-    assert_eq!((calls(&node), node.status(now).access.refused), (vec![], 0));
+    assert_eq!((node.open_calls(), node.status(now).access.refused), (vec![], 0));
 }

@@ -3,9 +3,8 @@
 use elevator_driver::Display;
 
 use super::*;
-use crate::car::{Car, CarSettings};
 use crate::climate::{DisplayData, Reading, Source};
-use crate::election::{Detail, Election, Input, Message, Output, Profile};
+use crate::election::Message;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -21,22 +20,15 @@ fn reads(temperature: i8, illuminance: u8) -> Reading {
 }
 
 fn senses(node: &mut Node, reading: Reading, now: Timestamp) {
-    let inputs = PanelInputs {
-        floor: Some(Floor::BOTTOM),
-        climate: elevator_driver::Climate {
-            temperature: reading.temperature,
-            illuminance: reading.illuminance,
-        },
-        ..PanelInputs::default()
-    };
+    let Reading { temperature, illuminance } = reading;
+    let climate = elevator_driver::Climate { temperature, illuminance };
     node.handle_panel(PanelEvent::Connected, now);
-    node.handle_panel(PanelEvent::Inputs(inputs), now);
+    node.see(PanelInputs { climate, ..at_rest() }, now);
 }
 
 /// A node with a car, alone, whose sensors read this.
 fn alone(reading: Reading) -> Node {
-    let mut node = node(1, 1);
-    node.cabin.car = Some(Car::new(CarSettings::default()));
+    let mut node = with_car(1, 1, Restored::default(), at(0));
     node.handle_wall_clock(MORNING, at(0));
     senses(&mut node, reading, at(10));
     node
@@ -111,28 +103,26 @@ fn what_nobody_tells_any_more_is_unknown() {
     assert_eq!(node.status(told + limit).climate.age, None);
 }
 
-/// K1: the line to the panel is cut.
+/// K1: what its own sensors read before the line to the panel is cut, or before a long suspension.
 #[test]
-fn a_panel_that_is_gone_reads_nothing() {
-    let mut node = alone(reads(21, 100));
-    pass(&mut node, at(3_000));
-    node.handle_panel(PanelEvent::Disconnected("cut".to_owned()), at(3_000));
-    pass(&mut node, at(4_100));
-    assert_eq!(node.cabin.climate.display(at(4_100)).text, "-- C 10:05");
-}
-
-/// K1: what its own sensors read before a long suspension is not shown after it.
-#[test]
-fn a_node_that_was_suspended_shows_nothing_until_its_sensors_are_heard() {
-    let mut node = alone(reads(21, 100));
-    pass(&mut node, at(3_000));
-    let late = node.cabin.climate.settings.reading_limit;
-    let resumed = at(3_000) + late;
-    node.handle_interrupted(late, resumed);
-    assert_eq!(node.cabin.climate.display(resumed).text, "-- C 10:05");
-    senses(&mut node, reads(10, 100), resumed);
-    pass(&mut node, resumed + SECOND);
-    assert_eq!(node.cabin.climate.display(resumed + SECOND).text, "10.0 C 10:05");
+fn a_panel_that_was_not_heard_since_reads_nothing() {
+    for is_cut in [true, false] {
+        let mut node = alone(reads(21, 100));
+        pass(&mut node, at(3_000));
+        let late = node.cabin.climate.settings.reading_limit;
+        let mut now = at(3_000) + late;
+        if is_cut {
+            now = at(4_100);
+            node.handle_panel(PanelEvent::Disconnected("cut".to_owned()), at(3_000));
+            pass(&mut node, now);
+        } else {
+            node.handle_interrupted(late, now);
+        }
+        assert_eq!(node.cabin.climate.display(now).text, "-- C 10:05");
+        senses(&mut node, reads(10, 100), now);
+        pass(&mut node, now + SECOND);
+        assert_eq!(node.cabin.climate.display(now + SECOND).text, "10.0 C 10:05");
+    }
 }
 
 /// C4
@@ -150,10 +140,7 @@ fn a_node_that_is_often_held_up_requests_nevertheless() {
 
 /// Two nodes, of which the first is the master, and a request that the second has not heard.
 fn unanswered() -> (Node, Node, Timestamp) {
-    let (mut first, mut second) = (node(1, 1), node(2, 1));
-    let start = at(100);
-    talk(&mut second, &mut first, at(0), start);
-    join(&mut second, &mut first, LinkId(1), start);
+    let (mut first, mut second, start) = linked_after(node(1, 1), node(2, 1), 4);
     let asked = start + SECOND * 2;
     talk(&mut second, &mut first, start, asked);
     first.gather_readings(asked);
@@ -235,41 +222,13 @@ fn a_display_shows_what_its_own_master_sends() {
     assert_eq!(second.cabin.climate.display(now).brightness, Some(90));
 }
 
-/// A protocol that asks by itself, once, when it starts.
-#[derive(Debug)]
-struct AsksByItself;
-
-impl Election for AsksByItself {
-    fn handle(&mut self, input: Input<'_>, _: u64, outputs: &mut Vec<Output>) {
-        if input == Input::Start {
-            outputs.push(Output::Broadcast(Message::SensorRequest));
-        }
-    }
-
-    fn node_state(&self) -> NodeState {
-        NodeState::Master
-    }
-
-    fn details(&self) -> Vec<Detail> {
-        Vec::new()
-    }
-
-    fn profile(&self) -> &Profile {
-        &Profile { requests_sensor_data: true, ..Profile::USUAL }
-    }
-}
-
 /// C4, M7, V2
 #[test]
 fn a_protocol_that_asks_by_itself_is_left_to_it() {
-    let mut node = alone(reads(21, 100));
-    pass(&mut node, at(3_500));
-    node.leadership.set_election(Box::new(AsksByItself));
-    let wanted = pass(&mut node, at(20_000));
-    assert_eq!(requests(&wanted), 0);
-    node.step_election(Input::Start, at(20_000));
-    node.settle(at(20_000));
-    let told = messages(drain(&mut node));
-    assert!(matches!(told[..], [Message::SensorRequest, Message::DisplayData(_)]), "{told:?}");
-    assert_eq!(node.cabin.climate.display(at(20_000)).text, "21.0 C 10:05");
+    for protocol in Protocol::ALL {
+        let mut node = electing(1, 1, ElectionSettings::of(protocol));
+        node.leadership.set_state(NodeState::Master);
+        let asks_itself = [Protocol::Senior, Protocol::Ballot].contains(&protocol);
+        assert_eq!(node.leadership.asks_for_readings(), !asks_itself, "{protocol}");
+    }
 }

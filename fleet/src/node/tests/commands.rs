@@ -6,32 +6,6 @@ use super::*;
 use crate::model::Mode;
 use crate::settings::{PriorityCall, Setting, Version};
 
-/// Process number `nonce` of a node with a car, which starts now.
-pub(super) fn with_car(index: u8, nonce: u64, now: Timestamp) -> Node {
-    let settings = settings(index, nonce, ElectionSettings::of(Protocol::LowestIp));
-    let car = Some(crate::car::CarSettings::new(settings.floors));
-    let restored = Restored::default();
-    let mut node = Node::new(NodeSettings { car, restored, ..settings });
-    node.start(now);
-    node
-}
-
-/// The two with their cars, over a link.
-pub(super) fn two_cars() -> (Node, Node, Timestamp) {
-    let start = Timestamp::START;
-    let (mut one, mut two) = (with_car(1, 1, start), with_car(2, 1, start));
-    let now = Timestamp::START + PERIOD * 8;
-    talk(&mut one, &mut two, Timestamp::START, now);
-    join(&mut two, &mut one, LinkId(1), now);
-    for node in [&mut one, &mut two] {
-        node.handle_panel(PanelEvent::Connected, now);
-        node.handle_panel(PanelEvent::Inputs(at_rest()), now);
-    }
-    let later = now + PERIOD * 100;
-    talk(&mut one, &mut two, now, later);
-    (one, two, later)
-}
-
 fn to_the_top(car: &NodeId) -> Call {
     let floor = FloorCount::new(4).expect("floors").top();
     Call::Car { car: car.clone(), floor }
@@ -44,8 +18,7 @@ fn no_node_takes_a_call_for_a_car_that_serves_none() {
     let car = two.hello().node.clone();
     let call = to_the_top(&car);
     for mode in Mode::ALL {
-        one.handle_command(Command::Mode { car: car.clone(), mode }, "kovac", None, now)
-            .expect("room");
+        one.command(Command::Mode { car: car.clone(), mode }, now);
         talk(&mut one, &mut two, now, now + PERIOD * 8);
         now = now + PERIOD * 8;
         let refused = Err(OrderRefused::NotInService { call: call.clone(), mode });
@@ -66,7 +39,7 @@ fn no_node_takes_a_call_for_a_car_that_serves_none() {
 fn a_key_at_recall_all_recalls_every_car_until_an_operator_ends_it() {
     let (mut one, mut two, now) = two_cars();
     let turn = |node: &mut Node, key, now| {
-        node.handle_panel(PanelEvent::Inputs(PanelInputs { key, ..at_rest() }), now);
+        node.see(PanelInputs { key, ..at_rest() }, now);
     };
     turn(&mut two, KeySwitch::RecallAll, now);
     let wait = |one: &mut Node, two: &mut Node, from: Timestamp| {
@@ -80,7 +53,7 @@ fn a_key_at_recall_all_recalls_every_car_until_an_operator_ends_it() {
     assert!(one.settings().is_fire_recalled(), "the key does not end it");
     turn(&mut two, KeySwitch::RecallAll, at);
     let at = wait(&mut one, &mut two, at);
-    one.handle_command(Command::FireRecall { on: false }, "kovac", None, at).expect("room");
+    one.command(Command::FireRecall { on: false }, at);
     let at = wait(&mut one, &mut two, at);
     two.handle_timeout(at);
     for node in [&one, &two] {
@@ -97,7 +70,7 @@ fn turns(node: &mut Node, now: &mut Timestamp, key: KeySwitch, time: Duration) -
     let end = *now + time;
     let mut turns = Vec::new();
     while *now < end {
-        node.handle_panel(PanelEvent::Inputs(PanelInputs { key, ..at_rest() }), *now);
+        node.see(PanelInputs { key, ..at_rest() }, *now);
         node.handle_timeout(*now);
         for action in drain(node) {
             if let Action::Report(Report::Setting { setting, operator, .. }) = action {
@@ -138,13 +111,8 @@ fn a_key_that_was_turned_while_its_node_was_off_is_a_command() {
     let long = Duration::from_secs(1);
     assert_eq!(turns(&mut first, &mut now, KeySwitch::Attendant, long).len(), 1);
     for (key, count) in [(KeySwitch::Attendant, 0), (KeySwitch::Normal, 1)] {
-        let known = first.settings().iter().cloned().collect();
-        let settings = settings(1, 2, ElectionSettings::of(Protocol::LowestIp));
-        let car = Some(crate::car::CarSettings::new(settings.floors));
-        let restored = Restored { settings: known, ..Restored::default() };
-        let mut node = Node::new(NodeSettings { car, restored, ..settings });
         let mut now = Timestamp::START;
-        node.start(now);
+        let mut node = with_car(1, 2, first.written(now), now);
         node.handle_panel(PanelEvent::Connected, now);
         assert_eq!(turns(&mut node, &mut now, key, long).len(), count, "{key}");
     }
@@ -153,20 +121,15 @@ fn a_key_that_was_turned_while_its_node_was_off_is_a_command() {
 /// Nor is one that counts far ahead, which would leave the operators no version.
 #[test]
 fn settings_that_count_too_far_ahead_close_the_link() {
-    let (mut one, _, now) = forged::pair();
-    one.handle_setting(Setting::Mode(name(1), Mode::Independent), "kovac", now).expect("room");
+    let (mut one, _, now) = linked();
+    one.have_set(Setting::Mode(name(1), Mode::Independent), now);
     let mut register = one.settings().iter().next().expect("a setting").clone();
     register.version = Version { counter: 1 << 48, incarnation: Nonce(3) };
     register.setting = Setting::Mode(name(1), Mode::OutOfService);
-    one.handle_frame(
-        forged::LINK,
-        Frame::Delta(Delta { settings: vec![register], ..Delta::default() }),
-        now,
-    );
+    one.hear_delta(Delta { settings: vec![register], ..Delta::default() }, now);
     assert_eq!(one.settings().mode(&name(1)), Mode::Independent);
-    assert!(one.peers.links().get(forged::LINK).is_none());
-    one.handle_setting(Setting::Mode(name(1), Mode::InService), "kovac", now)
-        .expect("versions are left");
+    assert!(one.peers.links().get(LINK).is_none());
+    one.have_set(Setting::Mode(name(1), Mode::InService), now);
 }
 
 /// Cars may have been taken out of the fleet since the last emergency.
@@ -174,16 +137,13 @@ fn settings_that_count_too_far_ahead_close_the_link() {
 fn each_command_of_emergency_power_counts_the_cars_anew() {
     let (mut one, _, now) = two_cars();
     let cars = |node: &Node| node.settings().emergency_power().map(|it| it.cars);
-    one.handle_command(Command::EmergencyPower { on: true, car: None }, "kovac", None, now)
-        .expect("room");
+    one.command(Command::EmergencyPower { on: true, car: None }, now);
     assert_eq!(cars(&one), Some(2));
     one.direct(Setting::Cars(8), now);
     assert_eq!(cars(&one), Some(8));
-    one.handle_command(Command::EmergencyPower { on: false, car: None }, "kovac", None, now)
-        .expect("room");
+    one.command(Command::EmergencyPower { on: false, car: None }, now);
     assert_eq!(cars(&one), None);
-    one.handle_command(Command::EmergencyPower { on: true, car: None }, "kovac", None, now)
-        .expect("room");
+    one.command(Command::EmergencyPower { on: true, car: None }, now);
     assert_eq!(cars(&one), Some(2));
 }
 
@@ -219,10 +179,10 @@ fn only_what_there_is_can_be_commanded_and_all_that_is_set_can_be_ended() {
 
     let call = PriorityCall { floor: floor(1), any: false };
     for set in [Setting::Priority(nobody.clone(), Some(call)), Setting::FloorLock(high, true)] {
-        one.handle_setting(set, "kovac", now).expect("room");
+        one.have_set(set, now);
     }
     for command in [end, unlock] {
-        one.handle_command(command, "kovac", None, now).expect("it is set");
+        one.command(command, now);
     }
     assert!(one.settings().priority(&nobody).is_none() && !one.settings().is_locked(high));
 }

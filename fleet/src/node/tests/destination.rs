@@ -1,12 +1,12 @@
 //! Calls of passengers who give their destination at the landing.
 
-use elevator_driver::{Button, DoorCommand, DoorState, Trip};
+use elevator_driver::Trip;
 
-use super::planning::{LINK, idle_at, master, request, slave_tells, up};
+use super::planning::{idle_at, master, request, slave_tells, up};
 use super::*;
 use crate::dispatch::Assignments;
-use crate::store::MOST_OPEN_TRIPS;
-use crate::wire::{Delta, PlanEntry};
+use crate::store::{MOST_OPEN_TRIPS, RecordState};
+use crate::wire::PlanEntry;
 
 /// A panel that was gone when a passenger entered is noticed by then.
 const NOTICED: Duration = Duration::from_millis(300);
@@ -46,12 +46,16 @@ fn write_all(node: &mut Node, now: Timestamp) -> Vec<Report> {
 
 fn open_door(node: &mut Node, now: Timestamp) {
     assert_eq!(node.outputs().map(|outputs| outputs.door), Some(DoorCommand::Open));
-    let inputs = PanelInputs { door: DoorState::Open, ..at_rest() };
-    node.handle_panel(PanelEvent::Inputs(inputs), now);
+    node.obey_door(now);
 }
 
-fn calls(node: &Node) -> Vec<Call> {
-    node.orders().calls().cloned().collect()
+/// A plan with this trip, for the request among these actions.
+fn plan_trip(node: &mut Node, actions: &[Action], now: Timestamp) {
+    let version = actions.iter().find_map(|action| {
+        if let Action::Plan(request) = action { Some(request.version) } else { None }
+    });
+    let plan: Assignments = [(trip(), name(1))].into();
+    node.handle_plan(version.expect("a request"), plan.into(), now);
 }
 
 fn served(reports: &[Report]) -> Vec<&Call> {
@@ -72,18 +76,6 @@ fn boarded() -> (Node, Timestamp) {
     (node, now)
 }
 
-/// F12, F13: at no moment is the trip less safe than it was promised to be.
-#[test]
-fn a_passenger_who_enters_has_a_car_call_before_the_trip_is_served() {
-    let (mut node, now) = boarded();
-    let later = now + NOTICED;
-    node.handle_timeout(later);
-    assert_eq!(calls(&node), [Call::Hall(trip()), ride()], "the car call is on no disk yet");
-    let reports = write_all(&mut node, later);
-    assert_eq!(served(&reports), [&Call::Hall(trip())]);
-    assert_eq!(calls(&node), [ride()]);
-}
-
 /// O1, F13: the line to the panel is cut, or it restarts, and the last that came from it is read. Nobody
 /// has seen the car, which may stand behind a closed door by now.
 #[test]
@@ -92,12 +84,12 @@ fn a_panel_that_is_lost_as_a_passenger_enters_leaves_the_trip_open() {
     for event in [PanelEvent::Disconnected("cut".to_owned()), PanelEvent::Connected] {
         let (mut node, now) = boarded();
         write_all(&mut node, now);
-        assert_eq!(calls(&node), both, "it may have been cut before");
+        assert_eq!(node.open_calls(), both, "it may have been cut before");
         node.handle_panel(event.clone(), now + Duration::from_millis(299));
         let later = now + Duration::from_secs(1);
         node.handle_timeout(later);
         write_all(&mut node, later);
-        assert_eq!(calls(&node), both);
+        assert_eq!(node.open_calls(), both);
         assert_eq!(node.waiting_calls(), [trip()].into(), "for any car");
 
         // A process that was suspended does not notice it.
@@ -105,10 +97,10 @@ fn a_panel_that_is_lost_as_a_passenger_enters_leaves_the_trip_open() {
         write_all(&mut node, now);
         let later = now + Duration::from_secs(1);
         node.handle_interrupted(Duration::from_secs(1), later);
-        assert_eq!(calls(&node), both);
+        assert_eq!(node.open_calls(), both);
         node.handle_panel(event, later + Duration::from_millis(299));
         node.handle_timeout(later + NOTICED);
-        assert_eq!(calls(&node), both);
+        assert_eq!(node.open_calls(), both);
     }
 }
 
@@ -142,23 +134,11 @@ fn a_kiosk_shows_the_car_once_the_trip_is_promised() {
     let (lsn, _) = persists(&actions).pop().expect("a press");
     node.handle_durable(lsn, now);
     assert_eq!(shown(&node), [], "it has no car");
-    let version = actions.iter().find_map(|action| {
-        if let Action::Plan(request) = action { Some(request.version) } else { None }
-    });
-    let plan: Assignments = [(trip(), name(1))].into();
-    node.handle_plan(version.expect("a request"), plan.into(), now);
+    plan_trip(&mut node, &actions, now);
     assert_eq!(shown(&node), [(asked, name(1).to_string())]);
     open_door(&mut node, now);
     write_all(&mut node, now);
     assert_eq!(shown(&node), [], "its passenger is in the car");
-}
-
-#[test]
-fn a_trip_that_the_building_does_not_have_is_no_order() {
-    let (mut node, now) = cabin(1);
-    let nowhere = Trip::new(floor(0), floor(200)).expect("a trip");
-    node.handle_panel(PanelEvent::Requested(nowhere), now);
-    assert_eq!(calls(&node), []);
 }
 
 /// The calls of a process that starts with what was written.
@@ -172,11 +152,10 @@ fn after_restart(written: &[Change]) -> Vec<Call> {
         | Change::FlightTimes(_) => None,
     });
     let restored = Restored { records: records.collect(), ..Restored::default() };
-    let before = settings(1, 2, ElectionSettings::of(Protocol::LowestIp));
-    calls(&Node::new(NodeSettings { restored, ..before }))
+    restarted(1, 2, restored).open_calls()
 }
 
-/// O1: after whichever write the node crashes, the passenger is fetched, or brought there.
+/// O1, F12, F13: after whichever write the node crashes, the passenger is fetched, or brought there.
 #[test]
 fn a_crash_between_boarding_and_the_promise_loses_no_trip() {
     let (mut node, now) = cabin(1);
@@ -192,11 +171,7 @@ fn a_crash_between_boarding_and_the_promise_loses_no_trip() {
     };
     let actions = drain(&mut node);
     assert_eq!(write(&mut node, &actions), Some(vec![Call::Hall(trip())]));
-    let version = actions.iter().find_map(|action| {
-        if let Action::Plan(request) = action { Some(request.version) } else { None }
-    });
-    let plan: Assignments = [(trip(), name(1))].into();
-    node.handle_plan(version.expect("a request"), plan.into(), now);
+    plan_trip(&mut node, &actions, now);
     open_door(&mut node, now);
     let actions = drain(&mut node);
     let both = vec![Call::Hall(trip()), ride()];
@@ -216,15 +191,13 @@ fn a_destination_call_of_another_car_stays_open() {
     write_all(&mut node, now);
     open_door(&mut node, now);
     assert_eq!(served(&write_all(&mut node, now)), [&Call::Hall(up(0))]);
-    assert_eq!(calls(&node), [Call::Hall(trip())]);
+    assert_eq!(node.open_calls(), [Call::Hall(trip())]);
 }
 
 /// Alone, with its disk, in a building with 1,560 trips, which are returned.
 fn tall() -> (Node, Vec<HallCall>, Timestamp) {
     let floors = FloorCount::new(40).expect("floors");
-    let settings = settings(1, 1, ElectionSettings::of(Protocol::LowestIp));
-    let mut node = Node::new(NodeSettings { floors, ..settings });
-    node.start(Timestamp::START);
+    let mut node = started(NodeSettings { floors, ..settings(1, 1) });
     drain(&mut node);
     let from = |from: Floor| floors.floors().filter_map(move |to| HallCall::to(from, to));
     (node, floors.floors().flat_map(from).collect(), Timestamp::START)
@@ -250,8 +223,8 @@ fn a_node_places_a_bounded_number_of_trips() {
     let reports = write_all(&mut node, now);
     let is_refusal = |report: &&Report| matches!(report, Report::PressRefused { .. });
     assert_eq!(reports.iter().filter(is_refusal).count(), 1, "{reports:?}");
-    assert_eq!(calls(&node).len(), most);
-    let button = HallCall::new(floor(39), elevator_driver::Direction::Down);
+    assert_eq!(node.open_calls().len(), most);
+    let button = HallCall::new(floor(39), Direction::Down);
     place(&mut node, button, now);
 }
 
@@ -260,31 +233,20 @@ fn a_node_places_a_bounded_number_of_trips() {
 fn invented_trips_of_a_node_are_bounded_and_counted() {
     let (mut node, trips, now) = tall();
     let floors = node.hello().floors;
-    let peer = Node::new(NodeSettings {
-        floors,
-        ..settings(2, 1, ElectionSettings::of(Protocol::LowestIp))
-    });
-    node.handle_link_up(LINK, peer.hello(), crate::election::LinkSide::Accepted, now);
-    let open = |sequence, call| {
-        forged::press(
-            2,
-            sequence,
-            Call::Hall(call),
-            crate::store::RecordState::open(Duration::ZERO),
-        )
-    };
+    let peer = Node::new(NodeSettings { floors, ..settings(2, 1) });
+    node.handle_link_up(LINK, peer.hello(), LinkSide::Accepted, now);
+    let waits = RecordState::open(Duration::ZERO);
+    let open = |sequence, call| forged::press(2, sequence, Call::Hall(call), waits.clone());
     let records = (1..).zip(&trips[..600]).map(|(sequence, call)| open(sequence, *call));
     for records in records.collect::<Vec<_>>().chunks(300) {
-        let delta = Delta { records: records.to_vec(), ..Delta::default() };
-        node.handle_frame(LINK, Frame::Delta(delta), now);
+        node.hear_delta(Delta { records: records.to_vec(), ..Delta::default() }, now);
         drain(&mut node);
     }
     assert_eq!(node.orders().orders().count(), 2 * MOST_OPEN_TRIPS);
     assert_eq!(node.status(now).refused.no_room, 88);
     // A later press of an open trip takes the place of the earlier one.
     let again = open(1_000, trips[0]);
-    let delta = Delta { records: vec![again.clone()], ..Delta::default() };
-    node.handle_frame(LINK, Frame::Delta(delta), now);
+    node.hear_delta(Delta { records: vec![again.clone()], ..Delta::default() }, now);
     assert!(node.orders().get(again.dot).is_some());
 }
 
@@ -294,7 +256,7 @@ fn a_passenger_who_is_in_the_car_is_not_planned_for() {
     let (mut node, now) = boarded();
     leave_cars_idle(&mut node, now);
     place(&mut node, up(2), now);
-    assert!(calls(&node).contains(&Call::Hall(trip())));
+    assert!(node.open_calls().contains(&Call::Hall(trip())));
     let demand = request(&mut node).demand;
     let planned: Vec<HallCall> = demand.iter().map(|demand| demand.call).collect();
     assert_eq!(planned, [up(2)]);
@@ -315,8 +277,7 @@ fn a_kiosk_shows_no_car_that_was_withdrawn() {
         durable: true,
         recall: 0,
     });
-    let held = Delta { acks: acks.collect(), ..Delta::default() };
-    node.handle_frame(LINK, Frame::Delta(held), now);
+    node.hear_delta(Delta { acks: acks.collect(), ..Delta::default() }, now);
     assert_eq!(shown(&node), [(asked, name(2).to_string())]);
     let stopped = crate::model::Availability::Unavailable(crate::model::Unavailable::Stopped);
     slave_tells(&mut node, CarView { availability: stopped, ..idle_at(2) }, now);

@@ -24,7 +24,7 @@ fn a_disk_that_works_again_gets_everything_before_a_lamp_depends_on_it() {
     written(&mut node);
     node.handle_disk_failed(now);
     let (while_failed, on_disk) = (up(2), up(1));
-    node.handle_setting(Setting::Mode(name(2), Mode::OutOfService), "kovac", now).expect("taken");
+    node.have_set(Setting::Mode(name(2), Mode::OutOfService), now);
     assert_eq!(node.handle_order(&Call::Hall(while_failed), now), Ok(Taken::Placed));
     assert_eq!(written(&mut node), (None, Vec::new()));
     let waits = RecordState::open(Duration::from_secs(3));
@@ -41,8 +41,8 @@ fn a_disk_that_works_again_gets_everything_before_a_lamp_depends_on_it() {
         assert!(changes.iter().any(|change| is_record_of(change, call)), "{changes:?}");
     }
     assert!(changes.contains(&Change::Forget(over.dot)), "{changes:?}");
-    let has_setting = |change: &Change| matches!(change, Change::Setting(_));
-    assert!(changes.iter().any(has_setting), "{changes:?}");
+    assert!(changes.iter().any(|it| matches!(it, Change::Setting(_))), "{changes:?}");
+    assert!(changes.iter().any(|it| matches!(it, Change::Term(_))), "{changes:?}");
     assert!(![while_failed, on_disk].iter().any(|call| is_promised(&node, *call)));
     let status = node.status(now);
     assert_eq!((status.disk_failed, status.durable), (false, false));
@@ -57,7 +57,7 @@ fn a_disk_that_works_again_after_a_recall_keeps_its_calls() {
     let (mut node, now) = cabin(1);
     node.handle_disk_failed(now);
     for on in [true, false] {
-        node.handle_command(Command::FireRecall { on }, "kovac", None, now).expect("room");
+        node.command(Command::FireRecall { on }, now);
     }
     let waits = RecordState::open(Duration::from_secs(3));
     let record = forged::press(9, 4, Call::Hall(up(2)), waits);

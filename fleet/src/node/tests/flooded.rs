@@ -1,10 +1,9 @@
 //! More calls and nodes than any fleet has, as a buggy member makes them.
 
-use super::forged::{LINK, call, conflicts, delta, dot, exchange, pair, press, send_beacon};
+use super::forged::{call, conflicts, delta, dot, exchange, pair, press, send_beacon};
 use super::*;
-use crate::model::NodeId;
-use crate::store::{Record, RecordState};
-use crate::wire::{Ack, Delta};
+use crate::store::RecordState;
+use crate::wire::Ack;
 
 /// As many nodes have registers.
 const MOST: usize = 128;
@@ -82,17 +81,7 @@ fn an_order_that_a_peer_does_not_keep_is_told_once() {
     let ghost = press(9, 7, call(2), RecordState::open(PERIOD));
     one.merge_record(&ghost, None, now);
     let tells = |actions: &[Action]| {
-        let beacons = broadcasts(actions).map(|beacon| &beacon.delta);
-        let frames = actions.iter().filter_map(|action| {
-            let Action::Send { frame, .. } = action else {
-                return None;
-            };
-            let Frame::Delta(delta) = frame else {
-                return None;
-            };
-            Some(delta)
-        });
-        let records = beacons.chain(frames).flat_map(|delta| &delta.records);
+        let records = deltas(actions).flat_map(|delta| &delta.records);
         records.filter(|record| record.dot == ghost.dot).count()
     };
     let acked = Delta {
@@ -101,7 +90,7 @@ fn an_order_that_a_peer_does_not_keep_is_told_once() {
     };
     one.handle_timeout(now + PERIOD);
     assert!(tells(&drain(&mut one)) > 0);
-    one.handle_frame(LINK, Frame::Delta(acked), now + PERIOD);
+    one.hear_delta(acked, now + PERIOD);
     let mut told = 0;
     for turn in 2..20 {
         one.handle_timeout(now + PERIOD * turn);

@@ -1,12 +1,10 @@
 //! What one message of a faulty node says that no node can mean.
 
 use super::*;
+use crate::model::MOST_SEQUENCE;
 use crate::model::bounds::JUMP;
-use crate::model::{Dot, MOST_SEQUENCE, NodeId};
-use crate::store::{Record, RecordState};
-use crate::wire::{Ack, Delta, StateTransfer};
-
-pub(super) const LINK: LinkId = LinkId(1);
+use crate::store::RecordState;
+use crate::wire::Ack;
 
 pub(super) fn call(index: u8) -> Call {
     let floor = FloorCount::new(4).and_then(|floors| floors.floor(index));
@@ -23,20 +21,9 @@ pub(super) fn press(index: u8, sequence: u64, call: Call, state: RecordState) ->
     Record { dot, origin: name(index), call, state, absorbed: Vec::new() }
 }
 
-/// A node that is started again with what its disk has.
-pub(super) fn restarted(index: u8, incarnation: u64, restored: Restored) -> Node {
-    let settings = settings(index, incarnation, ElectionSettings::of(Protocol::LowestIp));
-    let mut node = Node::new(NodeSettings { restored, ..settings });
-    node.start(Timestamp::START);
-    node
-}
-
 /// The first two nodes, synced; each has placed an order that both know. And that moment.
 pub(super) fn pair() -> (Node, Node, Timestamp) {
-    let (mut one, mut two) = (node(1, 1), node(2, 1));
-    let now = Timestamp::START + PERIOD * 8;
-    talk(&mut one, &mut two, Timestamp::START, now);
-    join(&mut two, &mut one, LINK, now);
+    let (mut one, mut two, now) = linked();
     for (node, index) in [(&mut one, 1), (&mut two, 2)] {
         assert_eq!(node.handle_order(&call(index), now), Ok(Taken::Placed));
     }
@@ -60,20 +47,10 @@ pub(super) fn delta(records: Vec<Record>) -> Frame {
     Frame::Delta(Delta { records, ..Delta::default() })
 }
 
-fn state(records: Vec<Record>) -> Frame {
-    Frame::State(StateTransfer {
-        term: Term(1),
-        settings: Vec::new(),
-        records,
-        durable: true,
-        more: false,
-    })
-}
-
 pub(super) fn conflicts(actions: &[Action]) -> Vec<&str> {
     let mut conflicts = Vec::new();
     for action in actions {
-        if let Action::Report(Report::Conflict(what)) = action {
+        if let Action::Report(Report::Conflict { text: what }) = action {
             conflicts.push(what.as_str());
         }
     }
@@ -87,36 +64,14 @@ fn complaints(actions: &[Action], peer: &NodeId) -> usize {
     conflicts.filter(|what| what.contains(&name)).count()
 }
 
-/// The sequences that a node writes, acknowledges or passes on.
-fn told_of(actions: &[Action]) -> Vec<u64> {
-    let of_delta = |delta: &Delta| -> Vec<u64> {
-        let records = delta.records.iter().map(|record| record.dot.sequence);
-        let acks = delta.acks.iter().filter_map(|ack| match ack {
-            Ack::Press { dot, .. } => Some(dot.sequence),
-            Ack::Setting { .. } => None,
-        });
-        records.chain(acks).collect()
-    };
-    let mut told: Vec<u64> =
-        broadcasts(actions).flat_map(|beacon| of_delta(&beacon.delta)).collect();
-    for action in actions {
-        if let Action::Send { frame, .. } = action {
-            if let Frame::Delta(delta) = frame {
-                told.extend(of_delta(delta));
-            }
-            if let Frame::State(state) = frame {
-                told.extend(state.records.iter().map(|record| record.dot.sequence));
-            }
-        }
-    }
-    for (_, changes) in persists(actions) {
-        for change in changes {
-            if let Change::Record(record) = change {
-                told.push(record.dot.sequence);
-            }
-        }
-    }
-    told
+/// Whether a node writes, acknowledges or passes on a press with this sequence.
+fn mentions(actions: &[Action], sequence: u64) -> bool {
+    let is_it = |dot: Dot| dot.sequence == sequence;
+    let passes_on = |record: &Record| is_it(record.dot);
+    let acks = |ack: &Ack| matches!(ack, Ack::Press { dot, .. } if is_it(*dot));
+    let writes = |change: &Change| matches!(change, Change::Record(record) if is_it(record.dot));
+    deltas(actions).any(|it| it.records.iter().any(passes_on) || it.acks.iter().any(acks))
+        || persists(actions).iter().any(|(_, changes)| changes.iter().any(writes))
 }
 
 /// All that two nodes say to each other over beacons and links; hands back what both wanted.
@@ -128,30 +83,23 @@ pub(super) fn exchange(
 ) -> Vec<Action> {
     let (mut now, mut wanted) = (from, Vec::new());
     while now < until {
-        for turn in 0..2 {
-            let (speaker, listener) =
-                if turn == 0 { (&mut *one, &mut *two) } else { (&mut *two, &mut *one) };
-            speaker.handle_timeout(now);
-            for _ in 0..2 {
-                let actions = drain(speaker);
-                let address = speaker.hello().address;
-                for beacon in broadcasts(&actions) {
-                    listener.handle_beacon(address, beacon, now);
-                }
-                for action in &actions {
-                    if let Action::Send { link, frame } = action {
-                        listener.handle_frame(*link, frame.clone(), now);
-                    }
-                }
-                for (lsn, _) in persists(&actions) {
-                    speaker.handle_durable(lsn, now);
-                }
-                wanted.extend(actions);
-            }
-        }
+        wanted.extend(say_all(one, two, now));
+        wanted.extend(say_all(two, one, now));
         now = now + Duration::from_millis(1);
     }
     wanted
+}
+
+/// The other hears all of it, and the disk writes at once.
+fn say_all(speaker: &mut Node, listener: &mut Node, now: Timestamp) -> Vec<Action> {
+    let actions = say(speaker, listener, now);
+    for frame in sent(actions.clone()) {
+        listener.handle_frame(LINK, frame, now);
+    }
+    for (lsn, _) in persists(&actions) {
+        speaker.handle_durable(lsn, now);
+    }
+    actions
 }
 
 /// N1: in whatever it comes, also from the disk.
@@ -170,7 +118,7 @@ fn a_record_that_cannot_be_is_as_if_it_had_never_come() {
             let later = exchange(&mut one, &mut two, now, now + PERIOD * 60);
             assert_eq!(one.orders().digest(), two.orders().digest());
             for actions in [actions, later] {
-                assert!(!told_of(&actions).contains(&sequence));
+                assert!(!mentions(&actions, sequence));
             }
         }
         let mut one = restarted(1, 2, Restored { records: vec![record], ..Restored::default() });
@@ -203,14 +151,9 @@ fn a_press_that_this_node_will_make_is_not_taken_from_it() {
 fn there_is_a_term_after_the_greatest_that_is_told() {
     let (mut master, mut slave, now) = pair();
     let known = slave.term();
-    let state = StateTransfer {
-        term: Term(u64::MAX),
-        settings: Vec::new(),
-        records: Vec::new(),
-        durable: true,
-        more: false,
-    };
-    slave.handle_frame(LINK, Frame::State(state), now);
+    let Frame::State(told) = state(Vec::new()) else { unreachable!("a state") };
+    let told = StateTransfer { term: Term(u64::MAX), ..told };
+    slave.handle_frame(LINK, Frame::State(told), now);
     assert_eq!(slave.term(), Term(known.0 + JUMP));
     let known = slave.term();
     let mut beacon = master.plain_beacon(now);

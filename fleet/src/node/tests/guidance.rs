@@ -1,8 +1,6 @@
 //! F17: what a master wants of cars besides their calls.
 
-use elevator_driver::{DriveFeedback, MotorCommand};
-
-use super::planning::{LINK, idle_at, master, request, slave_tells, up};
+use super::planning::{idle_at, master, request, slave_tells, up};
 use super::*;
 use crate::dispatch::CarPlan;
 
@@ -31,11 +29,10 @@ fn planning() -> (Node, PlanRequest, Timestamp) {
 /// A slave forgets what it was told when its state changes, and obeys nobody meanwhile.
 #[test]
 fn a_car_whose_node_changed_its_state_is_told_again() {
+    let mut slave = node(2, 1);
     let (mut node, asked, now) = planning();
     node.handle_plan(asked.version, parking(&[(2, 3)]), now);
     assert_eq!(told(&mut node).len(), 1);
-    let mut slave = unstarted(2, 1, ElectionSettings::of(Protocol::LowestIp));
-    slave.start(now);
     let mut hears = |node: &mut Node, node_state: NodeState, now| {
         let mut beacon = slave.plain_beacon(now);
         beacon.echoes = vec![node.echo(now)];
@@ -79,11 +76,8 @@ fn a_car_is_not_sent_where_it_cannot_go() {
 
 /// A slave of a master, its car at rest at the lowest floor.
 fn slave() -> (Node, Timestamp) {
-    let (mut node, now) = cabin(2);
-    let master = unstarted(1, 1, ElectionSettings::of(Protocol::LowestIp));
-    let mut master_node = master;
-    master_node.start(Timestamp::START);
-    let mut now = now;
+    let mut master_node = node(1, 1);
+    let (mut node, mut now) = cabin(2);
     for _ in 0..4 {
         now = now + PERIOD;
         let mut beacon = master_node.plain_beacon(now);
@@ -92,22 +86,11 @@ fn slave() -> (Node, Timestamp) {
         node.handle_timeout(now);
     }
     node.handle_link_up(LINK, master_node.hello(), LinkSide::Dialled, now);
-    let state = crate::wire::StateTransfer {
-        term: Term::default(),
-        settings: Vec::new(),
-        records: Vec::new(),
-        durable: true,
-        more: false,
-    };
-    node.handle_frame(LINK, Frame::State(state), now);
+    node.handle_frame(LINK, state(Vec::new()), now);
     node.handle_frame(LINK, Frame::Synced, now);
     drain(&mut node);
     assert_eq!(*node.node_state(), NodeState::Slave { master: name(1) });
     (node, now)
-}
-
-fn motor(node: &Node) -> MotorCommand {
-    node.outputs().expect("a panel").motor
 }
 
 /// The last panel outputs make the car move, and it is told so.
@@ -116,14 +99,14 @@ fn sets_out(node: &mut Node, now: Timestamp) -> Timestamp {
     node.handle_frame(LINK, Frame::CarPlan(plan), now);
     node.handle_timeout(now);
     let run = MotorCommand::Run { direction: Direction::Up, stop_at: floor(3) };
-    assert_eq!(motor(node), run);
+    assert_eq!(node.motor(), run);
     let driven = PanelInputs {
         drive: DriveFeedback::Driven(Direction::Up),
         next_stop: Some(floor(1)),
         floor: None,
         ..at_rest()
     };
-    node.handle_panel(PanelEvent::Inputs(driven), now);
+    node.see(driven, now);
     now
 }
 
@@ -139,7 +122,7 @@ fn a_slave_obeys_its_master_until_that_is_lost_or_the_link_ends() {
         let now = sets_out(&mut node, now);
         happens(&mut node, now);
         let next = MotorCommand::Run { direction: Direction::Up, stop_at: floor(1) };
-        assert_eq!(motor(&node), next, "it stops as soon as it can");
+        assert_eq!(node.motor(), next, "it stops as soon as it can");
     }
 }
 
@@ -150,12 +133,12 @@ fn nobody_but_a_sound_master_is_obeyed() {
     let plan = CarPlan { direction: None, park: Some(floor(3)) };
     node.handle_frame(LINK, Frame::CarPlan(plan), now);
     node.handle_timeout(now);
-    assert_eq!(motor(&node), MotorCommand::Stop, "of a slave");
+    assert_eq!(node.motor(), MotorCommand::Stop, "of a slave");
 
     let (mut node, now) = slave();
     let nowhere = Floor::try_from(9).expect("a floor of some building");
     let plan = CarPlan { direction: None, park: Some(nowhere) };
     node.handle_frame(LINK, Frame::CarPlan(plan), now);
     assert!(node.peers.links().get(LINK).is_none());
-    assert_eq!(motor(&node), MotorCommand::Stop);
+    assert_eq!(node.motor(), MotorCommand::Stop);
 }

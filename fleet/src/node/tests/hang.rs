@@ -1,22 +1,19 @@
 //! F9: peers learn why a node ends whose car hung.
 
-use elevator_driver::{Button, Direction, MotorCommand};
-
 use super::planning::idle_at;
 use super::*;
 use crate::model::{Availability, HangCause, HangEvidence, Unavailable};
 use crate::node::HangStatus;
-use crate::settings::{Name, Setting, Words};
-use crate::wire::Delta;
+use crate::settings::{Name, Words};
 
 const HUNG: Availability = Availability::Unavailable(Unavailable::Hung);
 
 /// The car leaves the lowest floor for the top, and gets nowhere.
 fn sets_out(node: &mut Node, now: Timestamp) {
-    node.handle_panel(PanelEvent::Pressed(Button::Car(floor(3))), now);
+    node.push(Button::Car(floor(3)), now);
     for floor in [Some(Floor::BOTTOM), None] {
         let drive = DriveFeedback::Driven(Direction::Up);
-        node.handle_panel(PanelEvent::Inputs(PanelInputs { floor, drive, ..at_rest() }), now);
+        node.see(PanelInputs { floor, drive, ..at_rest() }, now);
     }
 }
 
@@ -56,7 +53,7 @@ fn a_hang_is_told_in_a_beacon_of_the_same_turn() {
 /// Every node can show why a car hung, until its node runs again.
 #[test]
 fn the_evidence_of_a_hang_comes_to_other_nodes_and_goes() {
-    let (mut one, mut two, mut now) = commands::two_cars();
+    let (mut one, mut two, mut now) = two_cars();
     sets_out(&mut one, now);
     let begun = now;
     let evidence = loop {
@@ -78,14 +75,10 @@ fn the_evidence_of_a_hang_comes_to_other_nodes_and_goes() {
     two.handle_timeout(now);
     assert_eq!(two.status(now).hangs, hangs, "and lost");
     // Also after a restart, from the disk.
-    let known: Vec<_> = two.settings().all().cloned().collect();
-    let settings = settings(2, 2, ElectionSettings::of(Protocol::LowestIp));
-    let restored = Restored { settings: known, ..Restored::default() };
-    let mut two = Node::new(NodeSettings { restored, ..settings });
-    two.start(now);
+    let mut two = restarted(2, 2, two.written(now));
     assert_eq!(two.status(now).hangs, hangs, "and nobody knows it any more");
 
-    let mut again = commands::with_car(1, 2, now);
+    let mut again = with_car(1, 2, Restored::default(), now);
     let later = now + PERIOD * 100;
     talk(&mut again, &mut two, now, later);
     assert_eq!(two.status(later).hangs, []);
@@ -96,7 +89,7 @@ fn the_evidence_of_a_hang_comes_to_other_nodes_and_goes() {
 /// Whatever else is to be told: it has no later beacon.
 #[test]
 fn the_last_beacon_has_the_evidence() {
-    let (mut one, mut two, now) = commands::two_cars();
+    let (mut one, mut two, now) = two_cars();
     let evidence = HangEvidence {
         cause: HangCause::NotStopped,
         floor: None,
@@ -107,7 +100,7 @@ fn the_last_beacon_has_the_evidence() {
     };
     for number in 0..100 {
         let token = Name::new(&format!("takes-room-in-a-beacon-{number:02}")).expect("a name");
-        one.handle_setting(Setting::Token(token, None), "kovac", now).expect("room");
+        one.have_set(Setting::Token(token, None), now);
     }
     // Acknowledgements wait as well.
     for part in transfer::tombstones(2).chunks(20) {

@@ -78,7 +78,7 @@ fn a_node_that_is_often_held_up_keeps_its_living_peers() {
 }
 
 /// Passes on what one node sends to the other, at once.
-fn deliver(from: &mut Node, to: &mut Node, now: Timestamp) {
+fn pass_on(from: &mut Node, to: &mut Node, now: Timestamp) {
     let address = from.hello().address;
     for beacon in beacons(&drain(from)) {
         to.handle_beacon(address, beacon, now);
@@ -88,18 +88,16 @@ fn deliver(from: &mut Node, to: &mut Node, now: Timestamp) {
 /// A master is suspended, and its only slave takes over. Returns how many beacons without a message
 /// waited for the former, and how many messages it sends when these arrive, all at once.
 fn sent_on_resumption(election: ElectionSettings) -> (usize, usize) {
-    let (mut one, mut two) = (electing(2, 1, election.clone()), electing(1, 1, election));
-    let start = Timestamp::START + PERIOD * 4;
-    talk(&mut one, &mut two, Timestamp::START, start);
-    join(&mut one, &mut two, LinkId(1), start);
+    let (two, one) = (electing(1, 1, election.clone()), electing(2, 1, election));
+    let (mut two, mut one, start) = linked_after(two, one, 4);
     let mut now = start;
     while *one.node_state() != NodeState::Master || !two.leadership.follows(&name(2)) {
         now = now + Duration::from_millis(1);
         for node in [&mut one, &mut two] {
             node.handle_timeout(now);
         }
-        deliver(&mut one, &mut two, now);
-        deliver(&mut two, &mut one, now);
+        pass_on(&mut one, &mut two, now);
+        pass_on(&mut two, &mut one, now);
         assert!(now < start + Duration::from_secs(20), "{:?}", one.node_state());
     }
     drain(&mut one);

@@ -32,10 +32,7 @@ fn vote(number: u32) -> Message {
 
 /// Two nodes that hear each other and have synced, of which none leads yet.
 fn pair() -> (Node, Node, Timestamp) {
-    let (mut one, mut two) = (ballot(1), ballot(2));
-    let now = Timestamp::START + PERIOD * 3;
-    talk(&mut one, &mut two, Timestamp::START, now);
-    join(&mut two, &mut one, LinkId(1), now);
+    let (mut one, mut two, now) = linked_after(ballot(1), ballot(2), 3);
     drain(&mut one);
     drain(&mut two);
     (one, two, now)

@@ -1,7 +1,5 @@
 //! H6: what the panel is to do goes out before anything else.
 
-use elevator_driver::{Button, Direction, MotorCommand};
-
 use super::*;
 
 fn top() -> Floor {
@@ -18,12 +16,11 @@ fn inputs(change: impl FnOnce(&mut PanelInputs)) -> PanelEvent {
 /// A car on its way up, with calls that wait, and with a beacon and a batch for the disk due.
 fn under_way() -> (Node, Timestamp) {
     let (mut node, mut now) = cabin(1);
-    node.handle_panel(PanelEvent::Pressed(Button::Car(top())), now);
+    node.push(Button::Car(top()), now);
     let down = Button::Hall(top(), Direction::Down);
-    node.handle_panel(PanelEvent::Pressed(down), now);
+    node.push(down, now);
     drain(&mut node);
-    let motor = node.outputs().map(|outputs| outputs.motor);
-    assert!(matches!(motor, Some(MotorCommand::Run { .. })), "{motor:?}");
+    assert!(matches!(node.motor(), MotorCommand::Run { .. }), "{:?}", node.motor());
     node.handle_panel(inputs(|inputs| inputs.floor = Some(Floor::BOTTOM)), now);
     now = now + PERIOD;
     node.handle_panel(inputs(|_| {}), now);
@@ -52,7 +49,7 @@ fn the_stop_switch_and_an_open_door_stop_the_motor_before_all_else() {
         if plans {
             // The request for the first call is not answered.
             let up = Button::Hall(Floor::BOTTOM, Direction::Up);
-            node.handle_panel(PanelEvent::Pressed(up), now);
+            node.push(up, now);
             drain(&mut node);
         }
         node.handle_panel(event.clone(), now);
@@ -68,7 +65,7 @@ fn the_stop_switch_and_an_open_door_stop_the_motor_before_all_else() {
 #[test]
 fn what_follows_from_a_press_goes_out_in_one_order() {
     let (mut node, now) = cabin(1);
-    node.handle_panel(PanelEvent::Pressed(Button::Car(top())), now + PERIOD);
+    node.push(Button::Car(top()), now + PERIOD);
     let kind = |action: &Action| match action {
         Action::Panel(_) => Some("panel"),
         Action::Persist { .. } => Some("disk"),

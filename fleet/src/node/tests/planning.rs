@@ -1,13 +1,8 @@
 //! F1, F6: how a master gets its plans.
 
-use elevator_driver::{Direction, DoorState};
-
 use super::*;
 use crate::dispatch::Assignments;
 use crate::model::{Availability, CarPhase, HallCall, Unavailable};
-use crate::wire::{Beacon, Delta, StateTransfer};
-
-pub(super) const LINK: LinkId = LinkId(1);
 
 pub(super) fn up(floor: u8) -> HallCall {
     let floors = FloorCount::new(4).expect("floors");
@@ -21,16 +16,9 @@ pub(super) fn idle_at(floor: u8) -> CarView {
 /// A master with a car, and a slave that has one.
 pub(super) fn master() -> (Node, Timestamp) {
     let (mut node, now) = cabin(1);
-    let slave = unstarted(2, 1, ElectionSettings::of(Protocol::LowestIp));
+    let slave = Node::new(settings(2, 1));
     node.handle_link_up(LINK, slave.hello(), LinkSide::Accepted, now);
-    let state = StateTransfer {
-        term: Term::default(),
-        settings: Vec::new(),
-        records: Vec::new(),
-        durable: true,
-        more: false,
-    };
-    node.handle_frame(LINK, Frame::State(state), now);
+    node.handle_frame(LINK, state(Vec::new()), now);
     node.handle_frame(LINK, Frame::Synced, now);
     slave_tells(&mut node, idle_at(2), now);
     leave_cars_idle(&mut node, now);
@@ -39,14 +27,12 @@ pub(super) fn master() -> (Node, Timestamp) {
 }
 
 pub(super) fn slave_tells(node: &mut Node, view: CarView, now: Timestamp) {
-    let car = Some(view);
-    let delta = Delta { car, ..Delta::default() };
-    node.handle_frame(LINK, Frame::Delta(delta), now);
+    node.hear_delta(Delta { car: Some(view), ..Delta::default() }, now);
 }
 
 /// A beacon of the slave arrives.
 fn slave_is_heard(node: &mut Node, now: Timestamp) {
-    let mut slave = unstarted(2, 1, ElectionSettings::of(Protocol::LowestIp));
+    let mut slave = Node::new(settings(2, 1));
     let beacon = Beacon {
         sequence: u64::try_from(now.since(Timestamp::START).as_millis()).expect("a short test"),
         echoes: vec![node.echo(now)],
@@ -155,7 +141,7 @@ fn a_call_that_is_served_meanwhile_is_not_assigned() {
     place(&mut node, up(1), now);
     let asked = request(&mut node);
     let open = PanelInputs { door: DoorState::Open, ..at_rest() };
-    node.handle_panel(PanelEvent::Inputs(open), now);
+    node.see(open, now);
     assert_eq!(node.orders().calls().count(), 1, "the car has served its call");
     drain(&mut node);
     node.handle_plan(asked.version, plan(&[(up(0), 2), (up(1), 2)]), now);

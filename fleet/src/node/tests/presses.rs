@@ -1,12 +1,8 @@
 //! What a node makes of the presses of its panel.
 
-use elevator_driver::{Button, DoorCommand, DoorState, Trip};
+use elevator_driver::Trip;
 
 use super::*;
-
-fn floor(index: u8) -> Floor {
-    Floor::try_from(index).expect("a floor")
-}
 
 type Outcome = Result<Pressed, OrderRefused>;
 
@@ -25,13 +21,12 @@ fn up(index: u8) -> Button {
 #[test]
 fn a_press_without_an_order_says_why() {
     let (mut node, now) = cabin(1);
-    node.handle_command(Command::FloorLock { floor: floor(3), locked: true }, "kovac", None, now)
-        .expect("room");
+    node.command(Command::FloorLock { floor: floor(3), locked: true }, now);
     let into = Trip::new(floor(1), floor(3)).expect("a trip");
     let locked = press(&mut node, Button::Car(floor(3)), now);
     let trip = tell(&mut node, PanelEvent::Requested(into), now);
     let no_button = press(&mut node, up(3), now);
-    node.handle_command(Command::FireRecall { on: true }, "fire panel", None, now).expect("room");
+    node.command(Command::FireRecall { on: true }, now);
     let recalled = press(&mut node, up(1), now);
     let why = |outcome: Outcome| outcome.expect_err("it is refused").to_string();
     assert_eq!(
@@ -49,14 +44,14 @@ fn a_press_without_an_order_says_why() {
 #[test]
 fn a_press_that_keeps_the_door_open_is_absorbed() {
     let (mut node, now) = cabin(1);
-    let Ok(Pressed::Order(Some(order))) = press(&mut node, Button::Car(floor(0)), now) else {
+    let Ok(Pressed::Order(order)) = press(&mut node, Button::Car(floor(0)), now) else {
         panic!("an order")
     };
     assert!(node.orders().get(order).is_some());
     leave_cars_idle(&mut node, now);
     let door = node.outputs().map(|outputs| outputs.door);
     assert_eq!(door, Some(DoorCommand::Open));
-    node.handle_panel(PanelEvent::Inputs(PanelInputs { door: DoorState::Open, ..at_rest() }), now);
+    node.see(PanelInputs { door: DoorState::Open, ..at_rest() }, now);
     leave_cars_idle(&mut node, now);
     assert!(node.orders().get(order).is_none(), "served");
     assert_eq!(press(&mut node, Button::Car(floor(0)), now), Ok(Pressed::Absorbed));

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::forged::{LINK, delta, pair};
+use super::forged::{delta, pair};
 use super::*;
 
 const MS: fn(u64) -> Duration = Duration::from_millis;

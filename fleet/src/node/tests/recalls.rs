@@ -9,7 +9,7 @@ use crate::model::Order;
 use crate::model::bounds::JUMP;
 use crate::node::Fate;
 use crate::settings::{Recall, Setting, SettingError, Words};
-use crate::store::{Record, RecordState};
+use crate::store::RecordState;
 use crate::wire::{Ack, Delta};
 
 const NODES: usize = 4;
@@ -43,12 +43,9 @@ impl Member {
     }
 
     fn restart(&mut self) {
-        let records = self.node.orders().records(NOW).collect();
-        let settings = self.node.settings().iter().cloned().collect();
         let index = self.node.hello().address.octets()[3];
         self.incarnation += 1;
-        let restored = Restored { records, settings, ..Restored::default() };
-        self.node = forged::restarted(index, self.incarnation, restored);
+        self.node = restarted(index, self.incarnation, self.node.written(NOW));
     }
 
     /// Another node tells of its settings.
@@ -89,7 +86,7 @@ proptest! {
                 0..6 => drop(node.handle_order(&forged::call(any % 3), NOW)),
                 6 | 7 => {
                     let next = node.settings().next_recall(node.hello().nonce);
-                    node.handle_command(Command::FireRecall { on: true }, "kovac", None, NOW).expect("room");
+                    node.command(Command::FireRecall { on: true }, NOW);
                     prop_assert!(node.settings().is_fire_recalled() && started.insert(next));
                 }
                 8 | 9 => {
@@ -159,27 +156,20 @@ fn a_fire_recall_ends_every_call_and_takes_none() {
     one.handle_order(&call, NOW).expect("placed");
     let before = one.orders().records(NOW).next().expect("a record");
     drain(&mut one);
-    one.handle_command(Command::FireRecall { on: true }, "fire panel", None, NOW).expect("room");
-    let dropped = reports(drain(&mut one)).filter(|it| matches!(it, Report::Dropped { .. }));
-    assert_eq!(dropped.collect::<Vec<_>>(), [Report::Dropped { call: call.clone() }]);
+    one.command(Command::FireRecall { on: true }, NOW);
+    let told: Vec<Report> = reports(drain(&mut one)).collect();
+    let [Report::Setting { .. }, Report::Dropped { call: dropped }] = &told[..] else {
+        panic!("{told:?}");
+    };
+    assert_eq!(*dropped, call);
     assert_eq!((one.orders().calls().count(), one.orders().registers()), (0, 0));
     let refused = one.handle_order(&call, NOW);
     assert_eq!(refused, Err(OrderRefused::FireRecall { call: call.clone() }));
 
-    one.handle_command(Command::FireRecall { on: false }, "kovac", None, NOW).expect("room");
+    one.command(Command::FireRecall { on: false }, NOW);
     one.store.merge_record(&before, None, NOW);
     assert_eq!(one.orders().calls().count(), 0);
     assert!(one.handle_order(&call, NOW).is_ok());
-}
-
-#[test]
-fn a_recall_is_reported_before_the_calls_that_it_ends() {
-    let mut one = node(1, 1);
-    one.handle_order(&forged::call(2), NOW).expect("placed");
-    drain(&mut one);
-    one.handle_command(Command::FireRecall { on: true }, "kovac", None, NOW).expect("room");
-    let told: Vec<Report> = reports(drain(&mut one)).collect();
-    assert!(matches!(told[..], [Report::Setting { .. }, Report::Dropped { .. }, ..]), "{told:?}");
 }
 
 /// O1, F14: a peer that ignores a press under its old number acknowledges it as over, after which the
@@ -208,14 +198,9 @@ fn an_absorbed_press_ends_with_the_recall_as_well() {
     let (mut first, now) = (node(1, 1), NOW);
     let asked = receipts::request(1, forged::call(2));
     first.handle_request(&asked, now).expect("placed");
-    let restored = Restored {
-        records: first.orders().records(now).collect(),
-        settings: first.settings().all().cloned().collect(),
-        ..Restored::default()
-    };
-    let mut again = forged::restarted(1, 2, restored);
+    let mut again = restarted(1, 2, first.written(now));
     again.handle_order(&asked.call, now).expect("placed");
     assert_eq!(receipts::fate(&again, 1), Fate::Open);
-    again.handle_command(Command::FireRecall { on: true }, "kovac", None, now).expect("room");
+    again.command(Command::FireRecall { on: true }, now);
     assert_eq!(receipts::fate(&again, 1), Fate::Dropped);
 }

@@ -1,14 +1,13 @@
 //! Sessions of robots: who has the car, for how long, and what becomes of the others.
 
-use elevator_driver::{Button, DoorCommand};
-
-use super::receipts::{self, deliver, linked};
+use super::receipts;
 use super::*;
 use crate::model::Mode;
 use crate::node::{FollowedCall, Requested, SessionRefused, SessionRequest};
+use crate::settings::tests::{register, token};
 use crate::settings::{
-    Asked, MOST_REQUESTS, MOST_SESSIONS, Name, Request, RequestId, Session, SessionEnd,
-    SessionState, Setting, Version, Words,
+    Asked, MOST_REQUESTS, MOST_SESSIONS, MOST_SETTINGS, Request, RequestId, Session, SessionEnd,
+    SessionState,
 };
 
 fn id(request: u64) -> RequestId {
@@ -46,15 +45,6 @@ fn open(node: &mut Node, number: u64, at: u8, now: Timestamp) -> SessionState {
     session.state
 }
 
-/// The door is as it was commanded.
-fn obey(node: &mut Node, now: Timestamp) {
-    let door = match node.outputs().expect("outputs").door {
-        DoorCommand::Open => DoorState::Open,
-        DoorCommand::Close | DoorCommand::Nudge => DoorState::Closed,
-    };
-    node.handle_panel(PanelEvent::Inputs(PanelInputs { door, ..at_rest() }), now);
-}
-
 fn ended(end: SessionEnd) -> SessionState {
     SessionState::Ended(end)
 }
@@ -64,10 +54,10 @@ fn ended(end: SessionEnd) -> SessionState {
 fn a_session_holds_the_door_open_for_its_time() {
     let (mut node, now) = cabin(1);
     assert_eq!(open(&mut node, 1, 0, now), SessionState::Coming(name(1)));
-    obey(&mut node, now);
+    node.obey_door(now);
     assert_eq!(state(&node, 1), SessionState::Open(name(1)));
     assert_eq!(node.status(now).car.expect("a car").view.mode, Mode::Priority);
-    node.handle_panel(PanelEvent::Pressed(Button::Car(floor(2))), now);
+    node.push(Button::Car(floor(2)), now);
     let almost = now + Duration::from_millis(29_900);
     node.handle_timeout(almost);
     assert_eq!(state(&node, 1), SessionState::Open(name(1)));
@@ -88,7 +78,7 @@ fn a_session_is_for_a_car_that_is_known() {
     let (mut one, mut two, now) = linked();
     let (session, is_new) = one.handle_session(&asks, now).expect("it is heard");
     assert!(is_new);
-    deliver(&mut one, &mut two, now, |_| true);
+    deliver(&mut one, &mut two, now);
     let told = one.settings().all().cloned().collect();
     node.hear_settings(&name(1), told, now);
     assert_eq!(node.handle_session(&asks, now), Ok((session, false)));
@@ -98,17 +88,8 @@ fn a_session_is_for_a_car_that_is_known() {
 #[test]
 fn a_command_that_half_fails_takes_its_effect() {
     let (mut node, now) = cabin(1);
-    let token = |number: u64| {
-        let name = Name::new(&format!("{number:04}")).expect("a name");
-        let version = Version { counter: number + 1, incarnation: Nonce(5) };
-        Register {
-            setting: Setting::Token(name, None),
-            version,
-            operator: Words::unnamed(),
-            reason: None,
-        }
-    };
-    node.hear_settings(&name(2), (0..512).map(token).collect(), now);
+    let tokens = (0..MOST_SETTINGS).map(|it| register(token(it), it as u64 + 1, 5)).collect();
+    node.hear_settings(&name(2), tokens, now);
     node.handle_session(&request(1, 0), now).expect("room");
     assert!(node.settings().session_of(&name(1)).is_some());
     drain(&mut node);
@@ -130,7 +111,7 @@ fn a_command_that_half_fails_takes_its_effect() {
 fn a_robot_asks_for_more_time_and_repeats_its_requests() {
     let (mut node, now) = cabin(1);
     open(&mut node, 1, 0, now);
-    obey(&mut node, now);
+    node.obey_door(now);
     let later = now + Duration::from_secs(20);
     let by = (Access::Public, "robot");
     node.handle_session_floor(id(1), floor(0), None, by, later).expect("open");
@@ -174,7 +155,7 @@ fn a_trip_goes_on_by_itself() {
     for asks in [None, Some(0), Some(2)] {
         let (mut node, mut now) = cabin(1);
         node.handle_session(&trip(1, 3, None), now).expect("room");
-        obey(&mut node, now);
+        node.obey_door(now);
         if let Some(at) = asks {
             now = now + Duration::from_secs(20);
             let session = node.handle_session_floor(id(1), floor(at), None, by, now);
@@ -193,7 +174,7 @@ fn a_trip_goes_on_by_itself() {
         now = now + Duration::from_secs(1);
         for door in [DoorState::Closed, DoorState::Closed, DoorState::Open, DoorState::Open] {
             now = now + Duration::from_secs(2);
-            node.handle_panel(PanelEvent::Inputs(PanelInputs { door, ..upstairs.clone() }), now);
+            node.see(PanelInputs { door, ..upstairs.clone() }, now);
             node.handle_timeout(now);
         }
         assert_eq!(state(&node, 1), SessionState::Open(name(1)));
@@ -209,18 +190,17 @@ fn a_recall_and_emergency_power_end_every_session() {
     type Emergency = fn(&mut Node, bool, Timestamp);
 
     let recall: Emergency = |node, on, now| {
-        node.handle_command(Command::FireRecall { on }, "fire panel", None, now).expect("room");
+        node.command(Command::FireRecall { on }, now);
     };
     let power: Emergency = |node, on, now| {
-        node.handle_command(Command::EmergencyPower { on, car: None }, "kovac", None, now)
-            .expect("room");
+        node.command(Command::EmergencyPower { on, car: None }, now);
     };
     for (emergency, refused) in
         [(recall, SessionRefused::Recalled), (power, SessionRefused::EmergencyPower)]
     {
         let (mut node, now) = cabin(1);
         open(&mut node, 1, 0, now);
-        obey(&mut node, now);
+        node.obey_door(now);
         open(&mut node, 2, 0, now);
         emergency(&mut node, true, now);
         for number in [1, 2] {
@@ -242,22 +222,10 @@ fn an_operator_ends_a_session_by_itself_with_its_car_or_with_the_right_to_it() {
         node.handle_session_end(id(1), Some(SessionEnd::Operator), "kovac", now).expect("open");
     };
     let free = |node: &mut Node, now| {
-        node.handle_command(
-            Command::Priority { car: Some(name(1)), floor: None },
-            "kovac",
-            None,
-            now,
-        )
-        .expect("room");
+        node.command(Command::Priority { car: Some(name(1)), floor: None }, now);
     };
     let out_of_service = |node: &mut Node, now| {
-        node.handle_command(
-            Command::Mode { car: name(1), mode: Mode::OutOfService },
-            "kovac",
-            None,
-            now,
-        )
-        .expect("room");
+        node.command(Command::Mode { car: name(1), mode: Mode::OutOfService }, now);
     };
     let revoke = |node: &mut Node, now| node.handle_owner_revoked(7, now);
     let ways: [(End, _); 4] = [
@@ -269,7 +237,7 @@ fn an_operator_ends_a_session_by_itself_with_its_car_or_with_the_right_to_it() {
     for (end, next) in ways {
         let (mut node, now) = cabin(1);
         open(&mut node, 1, 0, now);
-        obey(&mut node, now);
+        node.obey_door(now);
         let waits = SessionRequest { id: other, ..request(0, 0) };
         node.handle_session(&waits, now).expect("room");
         end(&mut node, now);
@@ -288,8 +256,7 @@ fn sessions_that_make_no_sense_are_refused() {
         let request = SessionRequest { asked, ..request(1, 0) };
         assert_eq!(node.handle_session(&request, now), Err(SessionRefused::Time));
     }
-    node.handle_command(Command::FloorLock { floor: floor(2), locked: true }, "kovac", None, now)
-        .expect("room");
+    node.command(Command::FloorLock { floor: floor(2), locked: true }, now);
     let locked = SessionRefused::FloorLocked(floor(2));
     assert_eq!(node.handle_session(&request(1, 2), now), Err(locked.clone()));
     assert_eq!(node.handle_session(&trip(1, 2, None), now), Err(locked));
@@ -314,25 +281,6 @@ fn sessions_are_bounded() {
     assert_eq!(node.handle_session(&request(2_000, 0), now), Err(SessionRefused::TooMany));
 }
 
-/// A door that is open counts for more than a later request, whatever was said last.
-#[test]
-fn a_session_goes_on_where_it_has_come_furthest() {
-    let (mut one, mut two, now) = linked();
-    open(&mut one, 1, 0, now);
-    let session = one.settings().session(id(1)).expect("a session").clone();
-    say(&mut one, Session { state: SessionState::Open(name(1)), ..session }, now);
-    for number in [9, 20, 21, 1] {
-        open(&mut two, number, 0, now);
-    }
-    for _ in 0..2 {
-        deliver(&mut one, &mut two, now, |_| true);
-        deliver(&mut two, &mut one, now, |_| true);
-    }
-    for node in [&one, &two] {
-        assert_eq!(state(node, 1), SessionState::Open(name(1)));
-    }
-}
-
 /// A robot asks again at a node that has not heard of its request, and may be done at one of them.
 #[test]
 fn a_session_that_was_opened_at_two_nodes_is_one_in_the_end() {
@@ -349,10 +297,7 @@ fn a_session_that_was_opened_at_two_nodes_is_one_in_the_end() {
             nodes[at].handle_session_end(id(1), None, "robot", now).expect("open");
         }
         let [one, two] = &mut nodes;
-        for _ in 0..3 {
-            deliver(one, two, now, |_| true);
-            deliver(two, one, now, |_| true);
-        }
+        exchange_frames(one, two, now);
         let left = if ends.is_some() { ended(SessionEnd::Done) } else { SessionState::Queued };
         for node in &mut nodes {
             let status = node.status(now);
@@ -371,7 +316,7 @@ fn a_session_outlives_its_node_once_a_peer_or_the_disk_has_it() {
     let (mut one, mut two, now) = linked();
     open(&mut one, 1, 0, now);
     assert!(!one.status(now).settings_held);
-    deliver(&mut one, &mut two, now, |_| true);
+    deliver(&mut one, &mut two, now);
     assert!(!one.status(now).settings_held, "not known yet");
     talk(&mut one, &mut two, now, now + PERIOD * 2);
     assert!(one.status(now).settings_held);
@@ -385,37 +330,13 @@ fn a_session_outlives_its_node_once_a_peer_or_the_disk_has_it() {
     assert!(alone.status(now).settings_held);
 }
 
-/// The robot is done at one node, and asks for the next floor at another: the end stays.
-#[test]
-fn the_end_of_a_session_wins_whatever_is_written_at_the_same_time() {
-    for (ends, asks) in [(0, 1), (1, 0)] {
-        let (one, two, now) = linked();
-        let mut nodes = [one, two];
-        open(&mut nodes[ends], 1, 0, now);
-        let [one, two] = &mut nodes;
-        deliver(one, two, now, |_| true);
-        deliver(two, one, now, |_| true);
-        nodes[ends].handle_session_end(id(1), None, "robot", now).expect("open");
-        let by = (Access::Public, "robot");
-        nodes[asks].handle_session_floor(id(1), floor(2), None, by, now).expect("open");
-        let [one, two] = &mut nodes;
-        for _ in 0..2 {
-            deliver(one, two, now, |_| true);
-            deliver(two, one, now, |_| true);
-        }
-        for node in &nodes {
-            assert_eq!(state(node, 1), ended(SessionEnd::Done), "ended at {ends}");
-        }
-    }
-}
-
 /// What was asked for stays known while the car goes on by itself.
 #[test]
 fn a_trip_is_followed_from_its_request_until_it_is_withdrawn() {
     let (mut node, now) = cabin(1);
     node.handle_session(&trip(1, 3, Some(name(1))), now).expect("room");
     open(&mut node, 2, 1, now);
-    obey(&mut node, now);
+    node.obey_door(now);
     node.handle_timeout(now + Duration::from_secs(30));
     let followed = |node: &Node| {
         let call = node.followed_call(id(1));

@@ -90,7 +90,7 @@ fn a_beacon_that_is_sent_again_draws_no_answer() {
     assert_eq!(answers(&mut one, &recorded), 0, "sent again");
 
     let mut gone = node(9, 1);
-    gone.handle_command(Command::FireRecall { on: true }, "kovac", None, now).expect("room");
+    gone.command(Command::FireRecall { on: true }, now);
     let open = press(2, 7, call(0), RecordState::open(PERIOD));
     let peers = one.peers.members().names();
     let known = (one.orders().digest(), one.settings().clone());

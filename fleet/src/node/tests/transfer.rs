@@ -4,14 +4,12 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::model::{Dot, Mode};
-use crate::settings::{
-    Asked, Register, Request, RequestId, Session, SessionState, Setting, Version, Why, Words,
-};
+use crate::settings::tests::{register, session};
+use crate::settings::{SessionState, Why, Words};
 use crate::store::{Holding, Purpose, Record, RecordState};
 use crate::wire::codec::{self, MAX_FRAME};
 use crate::wire::{Delta, StateTransfer, StoreDigest};
 
-const LINK: LinkId = LinkId(1);
 const FLOORS: u8 = 40;
 
 /// Served presses of every hall button, of so many incarnations of nodes.
@@ -44,14 +42,13 @@ fn waits() -> Record {
 
 /// Modes of so many cars.
 fn modes(cars: u64) -> Vec<Register> {
-    let mode = |counter| Register {
-        setting: Setting::Mode(
-            NodeId::new(&format!("C{counter}")).expect("a name"),
-            Mode::OutOfService,
-        ),
-        version: Version { counter, incarnation: Nonce(1) },
-        operator: Words::new("somebody at a node with a long name").expect("words"),
-        reason: Why::of(&"why ".repeat(30)),
+    let mode = |counter| {
+        let car = NodeId::new(&format!("C{counter}")).expect("a name");
+        Register {
+            operator: Words::new("somebody at a node with a long name").expect("words"),
+            reason: Why::of(&"why ".repeat(30)),
+            ..register(Setting::Mode(car, Mode::OutOfService), counter, 1)
+        }
     };
     (1..=cars).map(mode).collect()
 }
@@ -61,12 +58,8 @@ fn with(index: u8, records: Vec<Record>) -> Node {
 }
 
 fn with_all(index: u8, restored: Restored) -> Node {
-    let mut settings = settings(index, 1, ElectionSettings::of(Protocol::LowestIp));
-    settings.floors = FloorCount::new(FLOORS).expect("floors");
-    settings.restored = restored;
-    let mut node = Node::new(settings);
-    node.start(Timestamp::START);
-    node
+    let floors = FloorCount::new(FLOORS).expect("floors");
+    started(NodeSettings { floors, restored, ..settings(index, 1) })
 }
 
 /// A frame as it comes out at the other end of a link.
@@ -131,13 +124,7 @@ fn a_large_store_goes_over_a_link_in_parts_that_fit() {
 #[test]
 fn beacons_carry_a_setting_until_it_is_acknowledged() {
     let (mut one, mut two, mut now) = acquainted(node(1, 1), node(2, 1));
-    one.handle_command(
-        Command::Mode { car: name(2), mode: Mode::OutOfService },
-        "kovac",
-        None,
-        now,
-    )
-    .expect("room");
+    one.command(Command::Mode { car: name(2), mode: Mode::OutOfService }, now);
     let told = |node: &mut Node, now: Timestamp| -> Vec<Beacon> {
         node.handle_timeout(now);
         broadcasts(&drain(node)).cloned().collect()
@@ -162,21 +149,10 @@ fn beacons_carry_a_setting_until_it_is_acknowledged() {
 /// O7: more sessions are open than there is room for. All keep the same ones, and tell no more of them.
 #[test]
 fn too_many_open_sessions_are_the_same_everywhere() {
-    let session = |owner, request| {
-        let id = RequestId { owner, request };
-        let asked = Asked { floor: floor(0), to: None, seconds: 30, car: None };
-        let state = SessionState::Queued;
-        let session = Session { id, asked, floor: floor(0), to: None, seconds: 30, leg: 0, state };
-        Register {
-            setting: Setting::Request(Request::Session(session)),
-            version: Version { counter: request + 1, incarnation: Nonce(owner.into()) },
-            operator: Words::unnamed(),
-            reason: None,
-        }
-    };
+    let session = |it| register(session(it, 0, SessionState::Queued), it + 1, it / 100);
     let (mut one, mut two, now) = acquainted(node(1, 1), node(2, 1));
-    one.hear_settings(&name(9), (0..40).map(|it| session(1, it)).collect(), now);
-    two.hear_settings(&name(9), (0..40).map(|it| session(2, it)).collect(), now);
+    one.hear_settings(&name(9), (0..40).map(session).collect(), now);
+    two.hear_settings(&name(9), (100..140).map(session).collect(), now);
     let later = now + Duration::from_secs(5);
     talk(&mut one, &mut two, now, later);
     assert_eq!(one.digest(), two.digest());
@@ -287,9 +263,8 @@ fn a_repair_in_vain_is_tried_ever_more_rarely() {
         let repair = |action: &&Action| matches!(action, Action::Report(Report::Repair { .. }));
         wanted.iter().filter(repair).count()
     };
-    let delta = Delta { records: tombstones(1), ..Delta::default() };
     // The frames of repairs go nowhere, and beacons carry what is owed only to whom it is owed.
-    one.handle_frame(LINK, Frame::Delta(delta), now);
+    one.hear_delta(Delta { records: tombstones(1), ..Delta::default() }, now);
     let minute = Duration::from_mins(1);
     assert_eq!(repairs_in(&mut one, &mut two, now, now + minute), 7);
     let later = now + minute * 3;
@@ -300,8 +275,7 @@ fn a_repair_in_vain_is_tried_ever_more_rarely() {
     }
     let equal = later + Duration::from_secs(1);
     assert_eq!(repairs_in(&mut one, &mut two, later, equal), 0);
-    let delta = Delta { records: tombstones(2), ..Delta::default() };
-    one.handle_frame(LINK, Frame::Delta(delta), equal);
+    one.hear_delta(Delta { records: tombstones(2), ..Delta::default() }, equal);
     let soon = equal + Duration::from_millis(300);
     assert_eq!(repairs_in(&mut one, &mut two, equal, soon), 1);
 }
