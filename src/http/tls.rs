@@ -73,9 +73,6 @@ type Stamps = [Option<(u64, i64, i64, u64)>; 2];
 
 impl Renewal {
     /// Reads the files.
-    ///
-    /// # Errors
-    /// [`TlsError`].
     pub(crate) async fn begin(files: TlsFiles) -> Result<Self, TlsError> {
         let (used, acceptor) = read_all(&files).await;
         Ok(Self { files, used, refused: None, acceptor: watch::Sender::new(acceptor?) })
@@ -166,9 +163,6 @@ fn stamps(files: &TlsFiles) -> Stamps {
 }
 
 /// Takes connections with this certificate.
-///
-/// # Errors
-/// [`TlsError`].
 pub(crate) fn acceptor(files: &TlsFiles) -> Result<TlsAcceptor, TlsError> {
     let (certificates, key) = (certificates(&files.certificate)?, key(&files.key)?);
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -181,9 +175,6 @@ pub(crate) fn acceptor(files: &TlsFiles) -> Result<TlsAcceptor, TlsError> {
 }
 
 /// The certificates of a file: that of the node comes first.
-///
-/// # Errors
-/// [`TlsError`].
 pub(crate) fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     const WHAT: &str = "http.certificate";
     let bytes = read(WHAT, path, |_| Ok(()))?;

@@ -25,7 +25,8 @@ use crate::tokens::{Change as TokenChange, TokenRefused};
 /// How long the node's loop may take for an answer.
 const ANSWER_LIMIT: Duration = Duration::from_secs(2);
 
-/// Passes requests to the node's loop, through its bounded queue.
+/// Passes requests to the node's loop, through its bounded queue. Whatever is asked may come to
+/// [`ErrorCode::NoAnswer`], and only then it is not known what became of it.
 #[derive(Debug, Clone)]
 pub(crate) struct NodeLoop {
     requests: mpsc::Sender<Request>,
@@ -51,9 +52,6 @@ impl NodeLoop {
     }
 
     /// The loop's answer, within [`ANSWER_LIMIT`].
-    ///
-    /// # Errors
-    /// [`ErrorCode::NoAnswer`].
     pub(crate) async fn ask(&self, query: Query) -> Result<Reply, Refused> {
         let (reply, answer) = oneshot::channel();
         let asked = async {
@@ -65,9 +63,6 @@ impl NodeLoop {
     }
 
     /// The node's state.
-    ///
-    /// # Errors
-    /// [`ErrorCode::NoAnswer`].
     pub(crate) async fn status(&self) -> Result<Box<Status>, Refused> {
         match self.ask(Query::Status).await? {
             Reply::Status(status) => Ok(status),
@@ -76,9 +71,6 @@ impl NodeLoop {
     }
 
     /// How far a program's call is, if it is remembered.
-    ///
-    /// # Errors
-    /// [`ErrorCode::NoAnswer`].
     pub(crate) async fn follow(&self, id: RequestId) -> Result<Option<FollowedCall>, Refused> {
         match self.ask(Query::Follow(id)).await? {
             Reply::Followed(call) => Ok(call),
@@ -87,9 +79,6 @@ impl NodeLoop {
     }
 
     /// Places an order.
-    ///
-    /// # Errors
-    /// [`Refused`]; only after [`ErrorCode::NoAnswer`] it is not known whether it was placed.
     pub(crate) async fn order(&self, form: &CallForm, access: Access) -> Result<Taken, Refused> {
         let call =
             Call::try_from(form).map_err(|cause| Refused::new(ErrorCode::NoSuchButton, &cause))?;
@@ -104,9 +93,6 @@ impl NodeLoop {
 
     /// Places an order for a program that may ask again: nothing is placed for a request that the
     /// fleet has fulfilled.
-    ///
-    /// # Errors
-    /// As [`order`](Self::order).
     pub(crate) async fn request(&self, request: CallRequest) -> Result<Requested, Refused> {
         // What was answered before is answered again, whatever has become of the car.
         if let Call::Car { car, .. } = &request.call {
@@ -123,9 +109,6 @@ impl NodeLoop {
     }
 
     /// Makes or revokes a token of the HTTP API.
-    ///
-    /// # Errors
-    /// [`Refused`]; only after [`ErrorCode::NoAnswer`] it is not known what became of it.
     pub(crate) async fn change_token(
         &self,
         change: TokenChange,
@@ -150,9 +133,6 @@ impl NodeLoop {
     }
 
     /// Gives a command; returns it as it is carried out.
-    ///
-    /// # Errors
-    /// [`Refused`]; only after [`ErrorCode::NoAnswer`] it is not known whether it holds.
     pub(crate) async fn command(
         &self,
         command: Command,
@@ -181,9 +161,6 @@ impl NodeLoop {
     }
 
     /// Opens a session for a robot that may ask again; returns it, and whether it is new.
-    ///
-    /// # Errors
-    /// [`Refused`]; only after [`ErrorCode::NoAnswer`] it is not known whether it was opened.
     pub(crate) async fn open_session(
         &self,
         request: SessionRequest,
@@ -192,9 +169,6 @@ impl NodeLoop {
     }
 
     /// Changes or ends a session.
-    ///
-    /// # Errors
-    /// [`Refused`]; only after [`ErrorCode::NoAnswer`] it is not known what became of it.
     pub(crate) async fn change_session(
         &self,
         id: RequestId,
@@ -216,9 +190,6 @@ impl NodeLoop {
     }
 
     /// Releases a locked floor in the car of this node.
-    ///
-    /// # Errors
-    /// [`Refused`]: nothing has changed.
     pub(crate) async fn release(
         &self,
         floor: Floor,
@@ -253,9 +224,6 @@ impl NodeLoop {
 
     /// The latest presses of the node's own panel, the oldest first, and how many before them are
     /// forgotten.
-    ///
-    /// # Errors
-    /// [`ErrorCode::NoAnswer`].
     pub(crate) async fn presses(&self) -> Result<(Vec<PressStatus>, u64), Refused> {
         match self.ask(Query::Presses).await? {
             Reply::Presses(presses, forgotten) => Ok((presses, forgotten)),

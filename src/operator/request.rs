@@ -35,48 +35,41 @@ pub(crate) struct Request {
     pub(crate) reply: oneshot::Sender<Reply>,
 }
 
-/// What is asked of the node's loop.
+/// What is asked of the node's loop; `src/runtime/answer.rs` says how each is answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Query {
-    /// `Node::status`: answered by [`Reply::Status`].
     Status,
-    /// `Node::followed_call`: answered by [`Reply::Followed`].
     Follow(RequestId),
-    /// `Node::handle_order_with`: answered by [`Reply::Order`].
     Order(Call, Right),
-    /// `Mesh::set_cable`: answered by [`Reply::Network`].
+    /// Fault injection: cuts the node off the mesh, or mends it.
     Network(Cable),
-    /// `Node::handle_command`: answered by [`Reply::Command`].
     Command(Command, Author),
-    /// `Node::handle_request`: answered by [`Reply::Requested`].
     Place(CallRequest),
-    /// `Node::earlier`: answered by [`Reply::Earlier`].
     Earlier(CallRequest),
-    /// `Node::handle_session`: answered by [`Reply::Session`].
     OpenSession(SessionRequest),
-    /// `Node::handle_session_floor`, `Node::handle_session_end`: answered by [`Reply::Session`].
-    ChangeSession { id: RequestId, change: SessionChange, bearer: String },
-    /// `Node::handle_release`: answered by [`Reply::Released`].
+    ChangeSession {
+        id: RequestId,
+        change: SessionChange,
+        bearer: String,
+    },
     Release {
         floor: Floor,
         time: Duration,
         /// The account at the other end of the connection.
         account: Account,
     },
-    /// `Node::handle_setting`: answered by [`Reply::Token`].
     Token {
         change: TokenChange,
         operator: String,
         /// The account at the other end of the connection.
         account: Account,
     },
-    /// The journal's audit log: answered by [`Reply::Audit`].
+    /// The journal's audit log.
     Audit,
-    /// `Node::presses`: answered by [`Reply::Presses`].
     Presses,
-    /// The journal's statistics: answered by [`Reply::Statistics`].
+    /// The journal's statistics.
     Statistics,
-    /// Changes of the statistics, for the journal: answered by [`Reply::StatisticsKept`].
+    /// Changes of the statistics, for the journal.
     KeepStatistics(Changes),
 }
 
@@ -123,25 +116,19 @@ pub(crate) enum FaultInjection {
 /// What the node's loop answers.
 #[derive(Debug)]
 pub(crate) enum Reply {
-    /// The node's state.
     Status(Box<Status>),
-    /// The node's state, and how far the calls of programs are.
     Followed(Option<FollowedCall>),
-    /// What became of an order.
     Order(Result<Taken, OrderRefused>),
     /// Whether faults may be injected; the network is as was wanted only then.
     Network(FaultInjection),
     /// The command as it is carried out, or why it is refused.
     Command(Result<Command, CommandRefused>),
-    /// What became of a program's request.
     Requested(Result<Requested, OrderRefused>),
     /// What became of it before, if it is remembered.
     Earlier(Option<Requested>),
     /// The session, and whether it is new.
     Session(Result<(Session, bool), SessionRefused>),
-    /// What became of the release of a floor.
     Released(Result<(), ReleaseRefused>),
-    /// What became of a token.
     Token(Result<(), TokenError>),
     /// The receiver of the audit log, for which the loop does not wait; it gets nothing if the log
     /// can't be read.
@@ -157,33 +144,22 @@ pub(crate) enum Reply {
 /// Why a request was not fulfilled. Nothing was changed, except as said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ErrorCode {
-    /// The request is not what is expected.
     Malformed,
-    /// The building has no such button.
     NoSuchButton,
     /// So many destination calls that were placed at this node are open.
     TooManyTrips,
     /// Neither the node nor any node that it hears has this car: the order would stay open forever.
     UnknownCar,
-    /// The node does not run with `--allow-faults`.
     FaultsNotAllowed,
-    /// All cars are recalled because of a fire.
     FireRecall,
     /// A fire recall is to end, and this node knows of none.
     NoFireRecall,
-    /// The building runs on emergency power.
     EmergencyPower,
-    /// The car takes no car calls in its present mode.
     NotInService,
-    /// The floor is locked, and the call came without a right of access.
     FloorLocked,
-    /// The fleet keeps no more settings.
     TooManySettings,
-    /// There is a token of this name.
     NameTaken,
-    /// There is no token of this name.
     NoToken,
-    /// The fleet keeps no more tokens.
     TooManyTokens,
     /// The node runs without its disk, or can't read it.
     NoJournal,

@@ -103,16 +103,16 @@ async fn a_call_is_placed_once_and_never_withdrawn() {
         assert_eq!(location, format!("{CALLS}/{receipt}"));
         assert_eq!(side.json("POST", CALLS, CALL, &body).await, (200, placed.clone()));
         let other = json!({"call": hall(2), "request_id": id});
-        let (status, reused) = side.json("POST", CALLS, CALL, &other).await;
-        assert_eq!((status, &reused["code"]), (409, &json!("request_id_reused")));
+        let (status, said) = side.json("POST", CALLS, CALL, &other).await;
+        assert_eq!((status, &said["code"]), (409, &json!("request_id_reused")));
         for name in [id, receipt] {
             let path = format!("{CALLS}/{name}");
             let open = side.get(&path).await;
             assert_eq!((&open["id"], &open["order"]), (&json!(name), &json!(id)), "{open}");
             assert_eq!((&open["call"], &open["reason"]), (&call, &Value::Null), "{open}");
-            let (status, refused) = side.json("DELETE", &path, CALL, &Value::Null).await;
-            assert_eq!((status, &refused["code"]), (409, &json!("not_cancellable")));
-            assert!(refused["detail"].as_str().unwrap().contains(named), "{refused}");
+            let (status, said) = side.json("DELETE", &path, CALL, &Value::Null).await;
+            assert_eq!((status, &said["code"]), (409, &json!("not_cancellable")));
+            assert!(said["detail"].as_str().unwrap().contains(named), "{said}");
         }
         // The ids of another token are its own.
         assert_eq!(side.json("POST", CALLS, OPERATE, &body).await.0, 201);
@@ -204,7 +204,7 @@ async fn access_control_lets_people_ride_to_a_locked_floor() {
 /// From call to end, and who may do what with it.
 #[tokio::test]
 async fn a_robot_has_a_session_of_its_own() {
-    let side = Side::new(LOOPBACK);
+    let mut side = Side::new(LOOPBACK);
     let body = json!({"car": "A", "floor": 2, "seconds": 60, "request_id": "one"});
     let response = side.ask("POST", SESSIONS, CALL, &body).await;
     let path = response.headers()["location"].to_str().unwrap().to_owned();
@@ -231,6 +231,8 @@ async fn a_robot_has_a_session_of_its_own() {
             assert_eq!((status, ended["reason"].as_str()), (200, Some(reason)), "{ended}");
         }
     }
+    let Some(Told::By(author)) = side.told.recv().await else { panic!("nobody has ended it") };
+    assert_eq!(author.account.token.as_deref(), Some("of-operate"));
     assert_eq!(side.json("PUT", &path, CALL, &next).await.1["code"], "not_open");
 }
 

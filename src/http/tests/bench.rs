@@ -152,7 +152,9 @@ impl Brain {
                     SessionChange::Withdraw => {
                         node.handle_session_end(id, Some(SessionEnd::Withdrawn), &bearer, now)
                     }
-                    SessionChange::Stop(_) => {
+                    SessionChange::Stop(account) => {
+                        let by = Author { operator: bearer.clone(), reason: None, account };
+                        self.told.try_send(Told::By(by)).unwrap();
                         node.handle_session_end(id, Some(SessionEnd::Operator), &bearer, now)
                     }
                 };

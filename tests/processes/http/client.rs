@@ -17,6 +17,11 @@ impl Answer {
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
+
+    /// The code of a problem.
+    pub(crate) fn problem(&self) -> String {
+        self.json()["code"].as_str().expect("a code").to_owned()
+    }
 }
 
 /// Where a node of a building serves HTTP.

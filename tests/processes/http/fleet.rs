@@ -1,6 +1,10 @@
 //! What holds at every node, whichever took it, and through the deaths of nodes.
 
+use std::path::Path;
+
+use elevator_driver::Direction;
 use liftmesh_harness::building::{Building, Line};
+use redb::{Database, ReadableDatabase, ReadableTableMetadata, TableDefinition};
 use serde_json::json;
 
 use super::client::{Answer, Events, Message, get, post, serving};
@@ -136,12 +140,42 @@ fn calls_and_their_client_survive_the_death_of_the_master() {
         assert_eq!((again.status, &again.json()), (200, &answers[0]), "at node {number}");
     }
     let other = place(&building, 3, &robot, 2, "one");
-    assert_eq!((other.status, &other.json()["code"]), (409, &json!("request_id_reused")));
+    assert_eq!((other.status, other.problem()), (409, "request_id_reused".to_owned()));
     // A new token is a new client, whose ids are its own. It is the end of what B has to show.
     let new = token(&building, "B", "new", "call");
     let again = events.wait("event", |it| it["event"] == "placed" || it["event"] == "setting");
     assert_eq!(again.data["event"], "setting", "it was placed again");
     assert_eq!(place(&building, 2, &new, 3, "one").status, 201);
     building.wait_all_dark();
+    building.assert_safe();
+}
+
+/// Whether the journal of a running node has statistics. A copy that was made in the middle of a commit
+/// may not open; a later one does.
+fn has_statistics(directory: &Path) -> Option<bool> {
+    let copy = tempfile::tempdir().expect("a directory");
+    let file = copy.path().join("journal.redb");
+    std::fs::copy(directory.join("journal.redb"), &file).expect("a copy");
+    let database = Database::open(&file).ok()?;
+    let table = TableDefinition::<u32, &[u8]>::new("statistics");
+    Some(database.begin_read().ok()?.open_table(table).ok()?.len().ok()? > 0)
+}
+
+#[test]
+fn a_served_call_is_counted_by_every_node_and_kept_over_a_kill() {
+    let mut building = Building::with_cars(4, Line::Serial, &TWO);
+    let counted = |building: &Building, number: u8| {
+        get(serving(building, number), "/api/v1/statistics").json()["waiting"]["hall"].clone()
+    };
+    building.press("A", building.hall(2, Direction::Up));
+    building.wait("both have counted it", |building| {
+        [1, 2].iter().all(|number| counted(building, *number)["calls"] == 1)
+    });
+    building
+        .wait("the disk has it", |building| has_statistics(&building.data_dir("A")) == Some(true));
+    let before = counted(&building, 1);
+    building.kill("A");
+    building.start("A");
+    building.wait("A counts on from there", |building| counted(building, 1) == before);
     building.assert_safe();
 }
