@@ -32,10 +32,8 @@ use crate::latch;
 use crate::mqtt::{self, MqttSettings};
 use crate::operator::ReadingSettings;
 
-/// The user who may do anything.
 const ROOT: u32 = 0;
 
-/// A check and its result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Finding {
     /// The key of the configuration, or the part of the machine, that it concerns.
@@ -44,12 +42,10 @@ pub(crate) struct Finding {
     verdict: Verdict,
 }
 
-/// What was found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 struct Verdict {
     result: Outcome,
     what: String,
-    /// What to do, if anything.
     #[serde(skip_serializing_if = "Option::is_none")]
     remedy: Option<String>,
 }
@@ -127,7 +123,6 @@ pub(crate) fn examine(settings: &Settings) -> Vec<Finding> {
     findings
 }
 
-/// Whether the broker takes a connection of this node.
 fn broker(settings: &MqttSettings) -> Verdict {
     let broker = &settings.broker;
     match mqtt::reach(settings) {
@@ -139,7 +134,6 @@ fn broker(settings: &MqttSettings) -> Verdict {
     }
 }
 
-/// What is wrong with a configuration.
 pub(crate) fn of_configuration(error: &ConfigError) -> Finding {
     finding("config", Verdict::of_error(error, "correct the configuration"))
 }

@@ -23,7 +23,6 @@ const SOON: Duration = Duration::from_hours(30 * 24);
 
 const REMEDY: &str = "have its authority renew it, and restart the node";
 
-/// What the node will make of it.
 pub(super) fn certificate(files: &TlsFiles, address: SocketAddr, data_dir: &Path) -> Verdict {
     if let Err(error) = acceptor(files) {
         let is_private = match &error {

@@ -15,7 +15,6 @@ const JUMP: Duration = Duration::from_millis(50);
 
 const REMEDY: &str = "set the clock, for example with `timedatectl set-ntp true`";
 
-/// Whether the time of day can be right, and goes on as time does.
 pub(super) fn clock() -> Verdict {
     let made = env::current_exe().and_then(fs::metadata).and_then(|program| program.modified());
     let (start, began) = (SystemTime::now(), Instant::now());

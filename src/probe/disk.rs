@@ -22,7 +22,6 @@ const LARGEST: u64 = 256 << 20;
 /// File systems in memory, by the magic numbers of `statfs(2)`.
 const IN_MEMORY: [(u64, &str); 2] = [(0x0102_1994, "tmpfs"), (0x8584_58f6, "ramfs")];
 
-/// The room on the disk of the data directory, or of the directory in which it will be made.
 pub(super) fn disk(data_dir: &Path) -> Verdict {
     let Some(place) = data_dir.ancestors().find(|place| place.exists()) else {
         return Verdict::unchecked(format!("no part of {} exists", data_dir.display()));

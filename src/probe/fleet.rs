@@ -27,7 +27,6 @@ struct Heard {
     conflicts: BTreeMap<String, ConflictKind>,
 }
 
-/// Listens to the fleet's beacons.
 pub(super) fn listen(settings: &Settings, address: Ipv4Addr, keys: &Keyring) -> Vec<Finding> {
     let own = Hello {
         fleet: settings.fleet.clone(),

@@ -13,7 +13,6 @@ use crate::config::Settings;
 use crate::mesh;
 use crate::mesh::OwnAddress;
 
-/// The broadcast address of 127.0.0.0/8.
 const OF_LOOPBACK: Ipv4Addr = Ipv4Addr::new(127, 255, 255, 255);
 
 /// The node's address now; the unspecified one while its interface has none.

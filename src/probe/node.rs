@@ -5,7 +5,6 @@ use elevator_fleet::node::Status;
 use super::{Finding, Verdict, finding, fleet};
 use crate::client::ClientError;
 
-/// What the running node says, or that it does not answer.
 pub(super) fn node(answer: &Result<Status, ClientError>) -> Vec<Finding> {
     match answer {
         Ok(status) => of_status(status),

@@ -56,7 +56,6 @@ impl PlacedCall {
         Self { id: id_of(call), receipt, state, call: CallWish::Order(form) }
     }
 
-    /// Of a robot.
     pub(crate) fn of_trip(session: RequestId, trip: RobotTrip) -> Self {
         let id = session.to_string();
         let (receipt, state) = (Some(id.clone()), PlacedState::Placed);
@@ -139,7 +138,6 @@ fn hash(what: &'static str, parts: [&[u8]; 2]) -> [u8; 8] {
     hash
 }
 
-/// An id was used before, for another call.
 pub(crate) fn id_reused() -> Problem {
     Problem::new(
         StatusCode::CONFLICT,

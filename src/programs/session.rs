@@ -45,7 +45,6 @@ pub(crate) struct OpenSession {
 }
 
 impl OpenSession {
-    /// A robot's trip.
     pub(crate) fn of_trip(
         RobotTrip { from, to, car, seconds, .. }: RobotTrip,
         request_id: Option<String>,
@@ -54,7 +53,6 @@ impl OpenSession {
         Self { car, floor: from, to: Some(to), seconds, request_id, access }
     }
 
-    /// The request of this name.
     pub(crate) fn request(
         self,
         id: RequestId,
@@ -87,7 +85,6 @@ pub(crate) fn not_open() -> Problem {
     Problem::new(StatusCode::NOT_FOUND, "not_open", "unknown session")
 }
 
-/// Somebody else has opened a session.
 pub(crate) fn other_owner(detail: &str) -> Problem {
     Problem::new(StatusCode::FORBIDDEN, "other_owner", detail)
 }

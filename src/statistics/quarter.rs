@@ -52,7 +52,6 @@ pub(crate) struct CarTime {
 }
 
 impl Quarter {
-    /// Counts a call that is served.
     pub(crate) fn record_call(&mut self, kind: Kind, call: &Call, waited: Duration) {
         let waits = match kind {
             Kind::Hall => &mut self.hall,
@@ -74,7 +73,6 @@ impl Quarter {
         *count = count.saturating_add(1);
     }
 
-    /// Counts a time that a car has spent in a state.
     pub(crate) fn record_car(&mut self, car: &NodeId, state: CarState, time: Duration) {
         if self.cars.len() >= CARS && !self.cars.contains_key(car) {
             return;

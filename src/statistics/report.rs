@@ -15,10 +15,8 @@ const EDGES: [u64; 15] = [0, 5, 10, 15, 20, 25, 30, 40, 50, 60, 90, 120, 180, 30
 /// The kinds of times in the CSV, with the names of their columns.
 const COLUMNS: [&str; 4] = ["hall", "destination", "car", "journey"];
 
-/// Who asks for what.
 #[derive(Debug, Clone)]
 pub(crate) struct Asked {
-    /// The node that answers.
     pub(crate) node: String,
     pub(crate) floors: u8,
     pub(crate) window: Window,
@@ -38,7 +36,6 @@ impl Window {
 }
 
 impl Week {
-    /// What is known of a window.
     pub(crate) fn statistics(&self, asked: &Asked) -> Statistics {
         let present = Slot::of(asked.at);
         let mut all = Quarter::default();
@@ -145,7 +142,6 @@ struct Hours {
     floors: u8,
     utc_offset: i16,
     shares: Vec<HourShare>,
-    /// By floor.
     by_floor: Vec<[u64; 24]>,
 }
 

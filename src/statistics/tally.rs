@@ -18,7 +18,6 @@ const LONGEST_JOURNEY: Duration = Duration::from_hours(1);
 /// has not watched them.
 const LONGEST_WATCH: Duration = Duration::from_mins(1);
 
-/// What kind of call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Hall,
@@ -26,7 +25,6 @@ pub(crate) enum Kind {
     Car,
 }
 
-/// What a car is good for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CarState {
     /// Hall calls may be assigned to it.
@@ -65,7 +63,6 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// A call is served.
     pub(crate) fn record_served(
         &mut self,
         call: &Call,

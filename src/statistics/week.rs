@@ -5,7 +5,6 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::quarter::Quarter;
 
-/// How long a quarter is.
 pub(crate) const QUARTER: Duration = Duration::from_mins(15);
 
 /// The most quarters that are kept: those of a week, the present one, and a few from before the wall
@@ -23,7 +22,6 @@ impl Slot {
         Self(u32::try_from(passed.as_secs() / QUARTER.as_secs()).unwrap_or(u32::MAX))
     }
 
-    /// When it begins.
     pub(crate) fn begins(self) -> SystemTime {
         UNIX_EPOCH + QUARTER * self.0
     }
@@ -84,7 +82,6 @@ pub(crate) struct Week {
 }
 
 impl Week {
-    /// The quarter, to be changed.
     pub(crate) fn quarter(&mut self, slot: Slot) -> &mut Quarter {
         if !self.quarters.contains_key(&slot) {
             self.removed.remove(&slot);
