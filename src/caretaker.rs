@@ -38,57 +38,45 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// end this process.
 const LOOKS: u32 = 6;
 
-/// How the caretaker ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// The latch was cleared here, on record: the node can be started.
     Cleared,
-    /// It was told to stop; the latch is there.
     Stopped,
 }
 
 /// Why the caretaker does not serve. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum CaretakerError {
-    /// There is nothing to do.
     #[error(
         "the node with the data directory {} is not latched: nothing to do",
         .0.display()
     )]
     NotLatched(PathBuf),
-    /// `liftmesh clear-hang` has cleared it, or somebody has removed the file.
     #[error("the latch is gone, but was not cleared here: start the node")]
     ClearedElsewhere,
-    /// The configuration turns HTTP off.
     #[error("http.enabled = false: there is no address to serve at")]
     NoAddress,
-    /// The certificate or its key can't be used.
     #[error(transparent)]
     Tls(#[from] TlsError),
-    /// The data directory can't be used, or a node runs with it.
     #[error(transparent)]
     Directory(#[from] ClearError),
-    /// The system reports no signals.
     #[error("signals can't be received")]
     Signals(#[source] io::Error),
 }
 
 impl CaretakerError {
-    /// The exit code for this error.
     #[must_use]
     pub fn exit(&self) -> Exit {
         match self {
-            Self::NotLatched(_) | Self::ClearedElsewhere | Self::NoAddress | Self::Tls(_) => {
-                Exit::Usage
+            Self::Directory(ClearError::Journal(_) | ClearError::Latch(_)) | Self::Signals(_) => {
+                Exit::Failed
             }
-            Self::Directory(error) => match error {
-                ClearError::Running(_)
-                | ClearError::Directory { .. }
-                | ClearError::AnotherUser { .. }
-                | ClearError::Nameless => Exit::Usage,
-                ClearError::Journal(_) | ClearError::Latch(_) => Exit::Failed,
-            },
-            Self::Signals(_) => Exit::Failed,
+            Self::NotLatched(_)
+            | Self::ClearedElsewhere
+            | Self::NoAddress
+            | Self::Tls(_)
+            | Self::Directory(_) => Exit::Usage,
         }
     }
 }

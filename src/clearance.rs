@@ -44,7 +44,10 @@ pub enum ClearError {
     #[error("a node is running with the data directory {}", .0.display())]
     Running(PathBuf),
     /// The data directory is not there, or can't be used.
-    #[error("the data directory {path} can't be used", path = path.display())]
+    #[error(
+        "the data directory {path} can't be used; the node creates it on its first run",
+        path = path.display()
+    )]
     Directory { path: PathBuf, source: io::Error },
     /// The command was given by another user than the node's, whose files would be out of its
     /// reach then.
@@ -254,7 +257,7 @@ fn claim(data_dir: &Path) -> Result<Claim, ClearError> {
     })
 }
 
-fn refused(data_dir: &Path, error: BindError) -> ClearError {
+pub(crate) fn refused(data_dir: &Path, error: BindError) -> ClearError {
     match error {
         BindError::AnotherNode(path) => ClearError::Running(path),
         BindError::Directory { source, .. }
@@ -265,7 +268,7 @@ fn refused(data_dir: &Path, error: BindError) -> ClearError {
     }
 }
 
-fn check_user(data_dir: &Path) -> Result<(), ClearError> {
+pub(crate) fn check_user(data_dir: &Path) -> Result<(), ClearError> {
     let path = data_dir.to_owned();
     match other_owner(data_dir) {
         Ok(None) => Ok(()),

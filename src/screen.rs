@@ -18,6 +18,9 @@ mod lists;
 pub(crate) mod palette;
 pub(crate) mod shafts;
 
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use elevator_driver::{Direction, Floor, FloorCount};
@@ -29,6 +32,7 @@ use ratatui::crossterm::event::{Event, KeyCode, KeyEventKind, KeyModifiers};
 use ratatui::layout::{Constraint, Layout, Margin, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, BorderType, Clear, Paragraph, Wrap};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 pub(crate) use self::lists::{Entry, Node};
 use self::shafts::{Bank, Label};
@@ -44,13 +48,11 @@ const NARROW_LISTS: u16 = 34;
 /// A key, the word for it in the last lines, and what it does.
 pub(crate) type Key = (&'static str, &'static str, &'static str);
 
-/// What both screens have.
 pub(crate) const CAR: Key = ("←→", "car", "choose a car");
 pub(crate) const FLOOR: Key = ("↑↓", "floor", "choose a floor");
 pub(crate) const HELP: Key = ("?", "keys", "show what the keys do, or hide it");
 pub(crate) const QUIT: Key = ("q", "quit", "end");
 
-/// Everything to be seen.
 #[derive(Debug)]
 pub(crate) struct Picture<'a> {
     pub(crate) title: Line<'a>,
@@ -61,7 +63,7 @@ pub(crate) struct Picture<'a> {
     /// What the nodes' last two columns have.
     pub(crate) columns: [&'static str; 2],
     /// Oldest first.
-    pub(crate) orders: &'a [OrderStatus],
+    pub(crate) orders: Vec<&'a OrderStatus>,
     /// Newest first.
     pub(crate) events: Vec<Entry<'a>>,
     /// What stands above the keys.
@@ -101,6 +103,15 @@ impl Choice {
     }
 }
 
+/// Becomes true once a signal wants the program to end.
+pub(crate) fn ending() -> io::Result<Arc<AtomicBool>> {
+    let wanted = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        signal_hook::flag::register(signal, Arc::clone(&wanted))?;
+    }
+    Ok(wanted)
+}
+
 /// The key that was pressed, if one was; each that ends a program is `q`.
 pub(crate) fn pressed(event: &Event) -> Option<KeyCode> {
     let key = event.as_key_event().filter(|key| key.kind != KeyEventKind::Release)?;
@@ -112,7 +123,6 @@ pub(crate) fn pressed(event: &Event) -> Option<KeyCode> {
     }
 }
 
-/// Draws the whole screen.
 pub(crate) fn draw(picture: Picture<'_>, frame: &mut Frame<'_>) {
     let area = frame.area();
     if area.width < NEEDED.0 || area.height < NEEDED.1 {
@@ -141,7 +151,7 @@ pub(crate) fn draw(picture: Picture<'_>, frame: &mut Frame<'_>) {
     let [top, middle, bottom] = Layout::vertical(heights).areas(right);
     let chosen = picture.bank.cars.get(picture.bank.choice.car).map(|car| car.name);
     lists::draw_nodes(&picture.nodes, chosen, picture.columns, frame, top);
-    lists::draw_orders(picture.orders, frame, middle);
+    lists::draw_orders(&picture.orders, frame, middle);
     lists::draw_events(&picture.events, frame, bottom);
     frame.render_widget(Paragraph::new(picture.foot), foot);
     let legend: Vec<_> = picture.keys.iter().map(|keys| legend(keys)).collect();
@@ -169,7 +179,6 @@ fn first_shown(chosen: usize, shown: usize, all: usize) -> usize {
     chosen.saturating_sub(shown / 2).min(all.saturating_sub(shown))
 }
 
-/// Says what size the terminal needs, and what to use instead.
 fn draw_size(frame: &mut Frame<'_>, instead: &str) {
     let Rect { width, height, .. } = frame.area();
     let text = vec![
@@ -181,7 +190,6 @@ fn draw_size(frame: &mut Frame<'_>, instead: &str) {
     frame.render_widget(Paragraph::new(text).wrap(Wrap { trim: true }), frame.area());
 }
 
-/// Lists the keys, over everything else.
 fn draw_help(keys: &[&[Key]], frame: &mut Frame<'_>) {
     let lines = keys.iter().copied().flatten().map(|(key, _, what)| {
         Line::from(vec![Span::styled(format!(" {key:<7}"), palette::key()), Span::raw(*what)])
@@ -195,7 +203,6 @@ fn draw_help(keys: &[&[Key]], frame: &mut Frame<'_>) {
     frame.render_widget(Paragraph::new(lines).block(block("Keys")), area);
 }
 
-/// A frame with a title.
 fn block(title: &str) -> Block<'_> {
     Block::bordered()
         .border_type(BorderType::Rounded)
@@ -203,7 +210,6 @@ fn block(title: &str) -> Block<'_> {
         .title(Span::styled(format!(" {title} "), palette::heading()))
 }
 
-/// Keys and what they do.
 fn legend(keys: &[Key]) -> Line<'static> {
     let spans = keys.iter().flat_map(|(key, word, _)| {
         [
@@ -214,14 +220,12 @@ fn legend(keys: &[Key]) -> Line<'static> {
     spans.collect()
 }
 
-/// What a screen shows, as text.
 pub(crate) fn text(buffer: &Buffer) -> String {
     let rows = buffer.content().chunks(usize::from(buffer.area.width));
     let rows = rows.map(|row| row.iter().map(Cell::symbol).collect::<String>());
     rows.map(|row| row.trim_end().to_owned() + "\n").collect()
 }
 
-/// The state of a running node.
 pub(crate) fn node_state(node_state: &NodeState) -> Label {
     match node_state {
         NodeState::Master => Label::new("★ master", palette::notable()).or_short("★"),

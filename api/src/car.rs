@@ -6,7 +6,7 @@ use elevator_driver::{Direction, DoorState, Floor};
 use elevator_fleet::json::PhaseForm;
 use elevator_fleet::model::{CarPhase, CarView, Mode, NodeId, Reason};
 use elevator_fleet::node::Status;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::estimate::{Flights, Motion};
@@ -16,62 +16,61 @@ use super::{rounded, seconds, views};
 const HEARD: Duration = Duration::from_secs(1);
 
 /// A car, as the node that answers knows it. Floors count from 0, times are in seconds.
-#[expect(clippy::struct_field_names, reason = "the names of the contract")]
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct Car {
     /// The car's name, the same as its node's.
     #[schema(value_type = String, example = "A")]
-    car: NodeId,
+    pub car: NodeId,
     #[schema(value_type = String, example = "A")]
-    node: NodeId,
+    pub node: NodeId,
     /// Whether hall calls may be assigned to it.
-    in_service: bool,
+    pub in_service: bool,
     /// Why not.
     #[schema(value_type = Option<String>, example = "door blocked")]
-    unavailable: Option<Reason>,
+    pub unavailable: Option<Reason>,
     /// Where it is, or the last floor it passed; null until it has found one.
     #[schema(value_type = Option<u8>)]
-    floor: Option<Floor>,
+    pub floor: Option<Floor>,
     /// The estimated position in floors, computed from the kinematics between two sensors. Null if
     /// it can't be estimated.
-    position: Option<f64>,
+    pub position: Option<f64>,
     /// The estimated speed in floors a second, negative downwards, 0 at rest.
-    speed: f64,
+    pub speed: f64,
     #[serde(with = "PhaseForm")]
     #[schema(value_type = PhaseForm)]
-    phase: CarPhase,
+    pub phase: CarPhase,
     /// How long it has been in this phase.
-    elapsed: f64,
+    pub elapsed: f64,
     /// The direction in which it collects calls; null if it may turn either way.
     #[schema(value_type = Option<String>, example = "up")]
-    direction: Option<Direction>,
+    pub direction: Option<Direction>,
     /// Load in per cent of the rated load; null without a load cell.
-    load: Option<u8>,
+    pub load: Option<u8>,
     #[schema(value_type = String, example = "in-service")]
-    mode: Mode,
+    pub mode: Mode,
     /// The mode set by an operator; null if none was set. The car's key switch, a priority
     /// call, emergency power or a fire recall may be more restrictive.
     #[schema(value_type = Option<String>, example = "in-service")]
-    mode_set: Option<Mode>,
+    pub mode_set: Option<Mode>,
     /// The floor of its priority call; null if it has none.
     #[schema(value_type = Option<u8>)]
-    priority: Option<Floor>,
+    pub priority: Option<Floor>,
     /// The session of the robot using it; null if there is none.
     #[schema(example = "5bd1e99500c0ffee00c0ffee")]
-    session: Option<String>,
+    pub session: Option<String>,
     /// `closed`, `opening`, `open` or `closing`.
     #[schema(value_type = String, example = "closed")]
-    door: DoorState,
+    pub door: DoorState,
     /// The floors it does not serve for now.
     #[schema(value_type = Vec<u8>)]
-    locked_out: Vec<Floor>,
+    pub locked_out: Vec<Floor>,
     /// Whether its node was heard within the last second.
-    heard: bool,
+    pub heard: bool,
     lift_state: LiftState,
 }
 
 /// The fields of Open-RMF's `rmf_lift_msgs/LiftState`, with its constants.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
 struct LiftState {
     lift_time: LiftTime,
     lift_name: String,
@@ -93,7 +92,7 @@ struct LiftState {
 }
 
 /// A time of the wall clock.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
 struct LiftTime {
     sec: u64,
     nanosec: u32,

@@ -11,9 +11,10 @@ mod session;
 mod statistics;
 
 use std::collections::BTreeSet;
+use std::net::Ipv4Addr;
 use std::time::{Duration, SystemTime};
 
-use elevator_driver::Floor;
+use elevator_driver::{Floor, FloorCount};
 use elevator_fleet::election::Detail;
 use elevator_fleet::json::NodeStateForm;
 use elevator_fleet::model::{Call, CarPhase, CarView, FleetName, HallCall, Mode, NodeId, Role};
@@ -22,7 +23,7 @@ use elevator_fleet::node::{
 };
 use elevator_fleet::settings::{Session, SessionState};
 use elevator_fleet::wire::NodeState;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 pub use elevator_fleet::node::Command;
@@ -38,7 +39,7 @@ pub use self::statistics::{
 };
 
 /// Everything that a panel shows.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct State {
     pub fleet: Fleet,
     pub cars: Vec<Car>,
@@ -48,117 +49,113 @@ pub struct State {
 }
 
 /// The fleet, as the node that answers sees it. Times are in seconds.
-#[expect(
-    clippy::struct_field_names,
-    clippy::struct_excessive_bools,
-    reason = "the names and the form of the contract"
-)]
-#[derive(Debug, Serialize, ToSchema)]
+#[expect(clippy::struct_excessive_bools, reason = "the form of the contract")]
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct Fleet {
     /// The node that answers.
     #[schema(value_type = String, example = "A")]
-    node: NodeId,
+    pub node: NodeId,
     #[schema(value_type = String, example = "liftmesh")]
-    fleet: FleetName,
+    pub fleet: FleetName,
     /// The time of this state, in UTC.
     #[schema(example = "2026-05-01T12:00:00.123Z")]
-    at: String,
+    pub at: String,
     /// Time since the node started.
-    uptime: f64,
+    pub uptime: f64,
     /// The number of floors.
-    floors: u8,
+    #[schema(value_type = u8)]
+    pub floors: FloorCount,
     /// The master, if the node knows one.
     #[schema(value_type = Option<String>)]
-    master: Option<NodeId>,
+    pub master: Option<NodeId>,
     /// How long ago the node got this master; null if it has none. If the node started not long
     /// before, the master may have led for longer.
-    master_since: Option<f64>,
+    pub master_since: Option<f64>,
     /// The highest term that the node knows.
-    term: u64,
+    pub term: u64,
     /// The election protocol.
     #[schema(example = "lowest-ip")]
-    election: String,
+    pub election: String,
     /// The protocol's own state.
-    election_state: Vec<Detail>,
+    pub election_state: Vec<Detail>,
     /// The node itself, then the ones it hears, by name.
-    nodes: Vec<Node>,
+    pub nodes: Vec<Node>,
     /// Former peers that are no longer heard.
-    lost: Vec<LostStatus>,
+    pub lost: Vec<LostStatus>,
     /// Nodes that are heard but can't be peers.
-    conflicts: Vec<ConflictStatus>,
+    pub conflicts: Vec<ConflictStatus>,
     /// The digest of the order store; equal stores have equal digests.
     #[schema(example = "00f3a1c29d5e7b84")]
-    digest: String,
+    pub digest: String,
     /// Everything in the store is on disk.
-    durable: bool,
+    pub durable: bool,
     /// The disk has failed.
-    disk_failed: bool,
+    pub disk_failed: bool,
     /// Why configured fleet keys can't be used; null if all can.
-    fleet_keys_missing: Option<String>,
+    pub fleet_keys_missing: Option<String>,
     /// The nodes whose car is known to have hung.
     #[schema(value_type = Vec<String>)]
-    hung: Vec<NodeId>,
+    pub hung: Vec<NodeId>,
     /// Why they hung, as far as their nodes could report it.
-    hangs: Vec<HangStatus>,
+    pub hangs: Vec<HangStatus>,
     /// All service modes of a car, least restrictive first.
     #[schema(value_type = Vec<String>, example = json!(["in-service", "independent"]))]
-    modes: Vec<Mode>,
+    pub modes: Vec<Mode>,
     /// All cars are recalled because of a fire, until an operator ends the recall.
-    fire_recall: bool,
+    pub fire_recall: bool,
     /// The floors to which a car call or a destination call needs a right of access.
     #[schema(value_type = Vec<u8>, example = json!([5]))]
-    locked_floors: Vec<Floor>,
+    pub locked_floors: Vec<Floor>,
     /// How many such calls the answering node has refused since it started.
-    locked_floor_refusals: u64,
+    pub locked_floor_refusals: u64,
     /// The building runs on emergency power until an operator ends it: one car moves at a time.
-    emergency_power: bool,
+    pub emergency_power: bool,
     /// On emergency power, the car whose turn it is.
     #[schema(value_type = Option<String>)]
-    turn: Option<NodeId>,
+    pub turn: Option<NodeId>,
 }
 
 /// A node of the fleet.
-#[expect(clippy::struct_field_names, reason = "the names of the contract")]
-#[derive(Debug, Serialize, ToSchema)]
-struct Node {
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct Node {
     #[schema(value_type = String, example = "A")]
-    node: NodeId,
+    pub node: NodeId,
     /// `cabin`, `control-unit` or `indicator`.
     #[schema(value_type = String, example = "cabin")]
-    role: Role,
-    #[schema(example = "192.168.1.11")]
-    address: String,
+    pub role: Role,
+    #[schema(value_type = String, example = "192.168.1.11")]
+    pub address: Ipv4Addr,
     /// Whether this is the node that answers.
     #[serde(rename = "self")]
-    is_self: bool,
+    pub is_self: bool,
     #[serde(with = "NodeStateForm")]
     #[schema(value_type = NodeStateForm)]
-    node_state: NodeState,
+    pub node_state: NodeState,
     /// The time since it was last heard, in seconds.
-    silent: f64,
+    pub silent: f64,
     /// The shortest time in the last minute between a beacon and its echo, in seconds.
-    round_trip: Option<f64>,
+    pub round_trip: Option<f64>,
     /// The share of its beacons that were lost in the last minute, from 0 to 1.
-    loss: Option<f64>,
+    pub loss: Option<f64>,
     /// There is a link to it, and the state transfer over it is complete.
-    synced: bool,
+    pub synced: bool,
     /// Its order store equals that of the node that answers.
-    in_step: bool,
+    pub in_step: bool,
 }
 
 /// An open order.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct Order {
     /// Identifies the call: at most one order is open for each.
     #[schema(example = "hall-3-up")]
-    id: String,
+    pub id: String,
     #[serde(flatten)]
-    what: OrderStatus,
+    pub what: OrderStatus,
     pub state: OrderState,
 }
 
 /// The progress of an order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OrderState {
     /// No car is assigned.
@@ -190,7 +187,7 @@ impl Fleet {
         let own = Node {
             node: status.node.clone(),
             role: status.role,
-            address: status.address.to_string(),
+            address: status.address,
             is_self: true,
             node_state: status.node_state.clone(),
             silent: 0.0,
@@ -202,7 +199,7 @@ impl Fleet {
         let peers = status.peers.iter().map(|peer| Node {
             node: peer.node.clone(),
             role: peer.role,
-            address: peer.address.to_string(),
+            address: peer.address,
             is_self: false,
             node_state: peer.node_state.clone(),
             silent: seconds(peer.silent),
@@ -216,7 +213,7 @@ impl Fleet {
             fleet: status.fleet.clone(),
             at: humantime::format_rfc3339_millis(at).to_string(),
             uptime: seconds(status.uptime),
-            floors: status.floors.get(),
+            floors: status.floors,
             master: match &status.node_state {
                 NodeState::Master => Some(status.node.clone()),
                 NodeState::Slave { master } => Some(master.clone()),

@@ -3,11 +3,11 @@
 use elevator_driver::Floor;
 use elevator_fleet::model::NodeId;
 use elevator_fleet::settings::{Session, SessionState};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 /// A session.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct SessionView {
     /// Its name; `session_id` of the car's `lift_state` while it has one.
     #[schema(example = "5bd1e99500c0ffee00c0ffee")]
@@ -16,7 +16,7 @@ pub struct SessionView {
     /// Why it ended: `done`, `time`, `recalled`, `car_lost`, `no_car`, `withdrawn` or `operator`;
     /// null while it is open.
     #[schema(value_type = Option<String>, example = "done")]
-    reason: Option<&'static str>,
+    reason: Option<String>,
     /// Its car.
     #[schema(value_type = Option<String>, example = "B")]
     car: Option<NodeId>,
@@ -32,7 +32,7 @@ pub struct SessionView {
 }
 
 /// The progress of a session.
-#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, ToSchema)]
 #[schema(as = SessionState)]
 #[serde(rename_all = "snake_case")]
 enum State {
@@ -53,7 +53,7 @@ impl From<&Session> for SessionView {
             SessionState::Queued => (State::Queued, None),
             SessionState::Coming(_) => (State::Coming, None),
             SessionState::Open(_) => (State::Open, None),
-            SessionState::Ended(end) => (State::Ended, Some(end.name())),
+            SessionState::Ended(end) => (State::Ended, Some(end.name().to_owned())),
         };
         let Session { id, floor, to, seconds, .. } = *session;
         Self { id: id.to_string(), state, reason, car, floor, to, seconds }

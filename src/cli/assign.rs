@@ -1,7 +1,7 @@
 //! `liftmesh assign`: the course's `hall_request_assigner`, with plans that are close to the best.
 
 #[cfg(feature = "fuzzing")]
-pub(super) mod fuzzing;
+pub(crate) mod fuzzing;
 mod input;
 mod words;
 
@@ -16,7 +16,6 @@ use elevator_fleet::dispatch::one_shot::{CarProblem, Clearing, LONGEST, Rules};
 use self::input::Snapshot;
 pub(crate) use self::words::tolerant;
 use super::{CommandError, output};
-use crate::exit::Exit;
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -81,52 +80,25 @@ enum ClearRequestType {
     InDirn,
 }
 
-/// No plan was made.
 #[derive(Debug, thiserror::Error)]
 pub enum AssignError {
-    /// The standard input can't be read.
     #[error("can't read standard input")]
     Read(#[source] io::Error),
-    /// The input is not JSON, or not that of the course's program.
     #[error("invalid input: {0}")]
     Json(serde_json::Error),
-    /// It needs tolerance, which was refused.
     #[error("invalid input (--strict): {0}")]
     Strict(String),
-    /// There is no JSON at all.
     #[error("empty input: expected a JSON object with hallRequests and states")]
     Empty,
-    /// No shaft has so many floors, or so few.
     #[error(
         "invalid input: hallRequests has {0} floors, but must have 1 to {max}",
         max = FloorCount::MAX
     )]
     Floors(usize),
-    /// There are no cars.
     #[error("invalid input: states must have at least one car")]
     NoStates,
-    /// A car can't be as it is said to be.
     #[error("invalid input: states.{id}: {problem}")]
-    State {
-        /// Its id.
-        id: String,
-        /// What is wrong.
-        problem: CarProblem,
-    },
-}
-
-impl AssignError {
-    pub(super) fn exit(&self) -> Exit {
-        match self {
-            Self::Read(_) => Exit::Failed,
-            Self::Json(_)
-            | Self::Strict(_)
-            | Self::Empty
-            | Self::Floors(_)
-            | Self::NoStates
-            | Self::State { .. } => Exit::Usage,
-        }
-    }
+    State { id: String, problem: CarProblem },
 }
 
 impl AssignArgs {

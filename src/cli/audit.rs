@@ -10,7 +10,7 @@ use elevator_fleet::node::Status;
 
 pub(super) use self::merge::{Entry, merge};
 use super::table::table;
-use super::{CommandError, NodeArgs, PageArgs, RemoteArgs, output};
+use super::{AnyNodeArgs, CommandError, PageArgs, output};
 use crate::clearance;
 use crate::client::{Client, ClientError, NodeUrl};
 use crate::config::HTTP_PORT;
@@ -29,40 +29,34 @@ The last 10000 records of a node are kept. Over HTTP the token needs the scope `
 the port of --url or of `http.address` here. Those that could not be asked are named last, with
 --json on standard error. A command that several nodes have recorded is shown once.";
 
-/// The arguments of `liftmesh audit`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct AuditArgs {
     /// Merge the logs of all nodes of the fleet
     #[arg(long)]
     pub(crate) fleet: bool,
-    /// Which node
     #[command(flatten)]
-    pub(crate) node: NodeArgs,
-    /// Or one at another computer
-    #[command(flatten)]
-    pub(crate) remote: RemoteArgs,
-    /// How much of it, and how
+    pub(crate) node: AnyNodeArgs,
     #[command(flatten)]
     pub(crate) page: PageArgs,
 }
 
 impl AuditArgs {
     pub(super) fn execute(&self) -> Result<(), CommandError> {
-        let url = match self.remote.url(self.node.is_given()) {
+        let url = match self.node.url() {
             // The token is for the other nodes.
             Err(CommandError::NoUrl) if self.fleet => None,
             url => url?,
         };
         let first = match &url {
-            Some(url) => Some(self.remote.client(url.clone())?),
-            None => match Client::connect(&self.node.place()?.0) {
+            Some(url) => Some(self.node.remote.client(url.clone())?),
+            None => match Client::connect(&self.node.here.place()?.0) {
                 Err(ClientError::NoNode(_)) => None,
                 client => Some(client?),
             },
         };
         let mut logs = vec![match &first {
             Some(first) => first.audit()?,
-            None => clearance::audit(&self.node.place()?.0)?,
+            None => clearance::audit(&self.node.here.place()?.0)?,
         }];
         let unasked = match first {
             _ if !self.fleet => String::new(),
@@ -72,7 +66,7 @@ impl AuditArgs {
         let entries = merge(logs);
         let latest = self.page.latest(&entries);
         if self.page.json {
-            output::print(&latest.iter().map(json).collect::<String>())?;
+            output::print(&latest.iter().map(output::json_line).collect::<String>())?;
             output::remark(&unasked);
             return Ok(());
         }
@@ -90,7 +84,7 @@ impl AuditArgs {
         let (port, is_encrypted) = if let Some(url) = url {
             (url.port(), url.is_encrypted())
         } else {
-            let values = self.node.sources().read()?;
+            let values = self.node.here.sources().read()?;
             let address = values.get("http.address").and_then(|it| it.value.parse().ok());
             let port = address.map_or(HTTP_PORT, |address: SocketAddr| address.port());
             (port, values.get("http.certificate").is_some())
@@ -101,7 +95,7 @@ impl AuditArgs {
         let answers = thread::scope(|scope| {
             let asked = peers.chain(lost).map(|(node, address)| {
                 let url = NodeUrl::of_peer(address, port, is_encrypted);
-                let ask = move || self.remote.client(url).map(|client| client.audit());
+                let ask = move || self.node.remote.client(url).map(|client| client.audit());
                 (node, scope.spawn(ask))
             });
             let asked: Vec<_> = asked.collect();
@@ -118,12 +112,6 @@ impl AuditArgs {
     }
 }
 
-/// An entry has nothing that JSON could not hold.
-fn json(entry: &Entry) -> String {
-    let text = serde_json::to_string(entry).unwrap_or_else(|error| unreachable!("{error}"));
-    format!("{text}\n")
-}
-
 pub(super) fn page(entries: &[Entry]) -> String {
     table(
         ["time (UTC)", "node", "kind", "operator", "account", "reason", "evidence"],
@@ -133,46 +121,39 @@ pub(super) fn page(entries: &[Entry]) -> String {
 
 fn row(entry: &Entry) -> [String; 7] {
     let record = &entry.record;
+    let none = String::new;
+    let only = |kind: &str, what: String| [kind.to_owned(), none(), none(), none(), what];
     let [kind, operator, used, reason, evidence] = match &record.event {
-        AuditEvent::Hang { evidence } => {
-            ["hang", "", "", "", &*evidence.to_string()].map(str::to_owned)
-        }
-        AuditEvent::LatchFound { latch } => {
-            ["latch-found", "", "", "", &*latch.to_string()].map(str::to_owned)
-        }
+        AuditEvent::Hang { evidence } => only("hang", evidence.to_string()),
+        AuditEvent::LatchFound { latch } => only("latch-found", latch.to_string()),
         AuditEvent::ClearHang { operator, reason, account: by, cleared } => {
             let by = by.as_ref().map(account).unwrap_or_default();
-            ["clear-hang", operator, &by, reason, &*what(cleared)].map(str::to_owned)
+            ["clear-hang".to_owned(), operator.clone(), by, reason.clone(), what(cleared)]
         }
         AuditEvent::Setting { operator, reason, account: by, entered_at, key, value } => {
-            let elsewhere = || format!("at node {entered_at}");
-            let by = by.as_ref().map_or_else(elsewhere, account);
-            let reason = reason.as_deref().unwrap_or_default();
-            let what = format!("{key} is {value}");
-            ["setting", operator, &by, reason, &*what].map(str::to_owned)
+            let by = by.as_ref().map_or_else(|| format!("at node {entered_at}"), account);
+            let reason = reason.clone().unwrap_or_default();
+            ["setting".to_owned(), operator.clone(), by, reason, format!("{key} is {value}")]
         }
         AuditEvent::Unrecorded { account, commands } => {
             let what =
                 format!("{commands} further commands of {account} in this hour were not recorded");
-            ["unrecorded", "", "", "", &*what].map(str::to_owned)
+            only("unrecorded", what)
         }
         AuditEvent::Release { account: by, floor, seconds } => {
             let what = format!("floor {floor} released for {seconds} s");
-            ["release", "", &account(by), "", &*what].map(str::to_owned)
+            ["release".to_owned(), none(), account(by), none(), what]
         }
         AuditEvent::FleetKeys { sent, accepted, accepts_anybody } => {
             let sent = sent.map_or_else(|| "none".to_owned(), |id| format!("key {id}"));
             let ids = accepted.iter().map(u8::to_string);
             // A node for which no key is configured has nobody to refuse, either.
             let anybody = *accepts_anybody || accepted.is_empty();
-            let anybody = anybody.then(|| "anybody".to_owned());
-            let accepted: Vec<String> = ids.chain(anybody).collect();
-            let what = format!("sends {sent}, accepts {}", accepted.join(", "));
-            ["fleet-keys", "", "", "", &*what].map(str::to_owned)
+            let accepted: Vec<_> = ids.chain(anybody.then(|| "anybody".to_owned())).collect();
+            only("fleet-keys", format!("sends {sent}, accepts {}", accepted.join(", ")))
         }
         AuditEvent::Other(OtherEvent { kind, fields }) => {
-            let fields = serde_json::json!(fields).to_string();
-            [kind.as_str(), "", "", "", &fields].map(str::to_owned)
+            only(kind, serde_json::json!(fields).to_string())
         }
     };
     [record.at.clone(), entry.place(), kind, operator, used, reason, evidence]

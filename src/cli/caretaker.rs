@@ -16,7 +16,6 @@ with 0 once the hang is cleared there, so that a supervisor starts the node (see
 liftmesh-caretaker.service); with 2 if there is no latch, or it is cleared by other means; with 4 if
 it is told to stop.";
 
-/// The arguments of `liftmesh caretaker`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct CaretakerArgs {
     #[command(flatten)]

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::{CommandError, NodeArgs, RemoteArgs, output};
+use super::{AnyNodeArgs, CommandError, output};
 use crate::clearance::{self, ClearError, Clearance, Cleared};
 use crate::client::{Client, HangCleared};
 use crate::journal::Account;
@@ -21,7 +21,6 @@ Inspect the car first, then run this as the node's user; afterwards the node can
 --url it goes to `liftmesh caretaker`, which listens at the hung node's address and then exits so
 that the node restarts. If there is nothing to clear, it says so and exits with 0.";
 
-/// The arguments of `liftmesh clear-hang`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ClearHangArgs {
     /// Who inspected the car
@@ -30,20 +29,16 @@ pub(crate) struct ClearHangArgs {
     /// What was found and done
     #[arg(long, value_name = "TEXT", value_parser = reason)]
     pub(crate) reason: String,
-    /// Which node
     #[command(flatten)]
-    pub(crate) node: NodeArgs,
-    /// Or one at another computer
-    #[command(flatten)]
-    pub(crate) remote: RemoteArgs,
+    pub(crate) node: AnyNodeArgs,
 }
 
 impl ClearHangArgs {
     pub(super) fn execute(&self) -> Result<(), CommandError> {
-        if let Some(remote) = self.remote.remote(self.node.is_given())? {
-            return self.clear_at(&remote);
+        if let Some(url) = self.node.url()? {
+            return self.clear_at(&self.node.remote.client(url)?);
         }
-        let (data_dir, name) = self.node.place()?;
+        let (data_dir, name) = self.node.here.place()?;
         let by = Clearance {
             operator: &self.operator,
             reason: &self.reason,

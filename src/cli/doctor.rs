@@ -16,7 +16,6 @@ MQTT broker, and listens for two seconds to the nodes on the network; a running 
 hears. Run it as the node's user, before the node starts or while it runs: it changes nothing. It
 exits with 0 if the node can run, and with 1 otherwise.";
 
-/// The arguments of `liftmesh doctor`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct DoctorArgs {
     #[command(flatten)]
@@ -26,7 +25,6 @@ pub(crate) struct DoctorArgs {
     pub(crate) json: bool,
 }
 
-/// All findings, as JSON.
 #[derive(Debug, Serialize)]
 struct Report {
     errors: usize,
@@ -44,8 +42,7 @@ impl DoctorArgs {
         let (errors, warnings) = (count(Outcome::Error), count(Outcome::Warning));
         let text = if self.json {
             let report = Report { errors, warnings, findings };
-            // The texts have nothing that JSON could not hold.
-            serde_json::to_string(&report).unwrap_or_else(|error| unreachable!("{error}")) + "\n"
+            output::json_line(&report)
         } else {
             findings.iter().flat_map(|found| [found.to_string(), "\n".to_owned()]).collect()
         };

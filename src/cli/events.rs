@@ -4,7 +4,7 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use elevator_fleet::node::Report;
 
-use super::{CommandError, ReadArgs, RemoteArgs, output};
+use super::{CommandError, ReadArgs, output};
 use crate::client::Notice;
 use crate::operator::Event;
 
@@ -17,15 +17,10 @@ Examples:
 
 Prints events from now on, until you interrupt it. If the node stops, it exits with 5.";
 
-/// The arguments of `liftmesh events`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct EventsArgs {
-    /// Which node
     #[command(flatten)]
     pub(crate) node: ReadArgs,
-    /// Or one at another computer
-    #[command(flatten)]
-    pub(crate) remote: RemoteArgs,
     /// Print JSON, one event per line: times in seconds, floors from 0
     #[arg(long)]
     pub(crate) json: bool,
@@ -41,7 +36,7 @@ pub(crate) struct EventsArgs {
 impl EventsArgs {
     pub(super) fn execute(&self) -> Result<(), CommandError> {
         let mut left = self.limit.unwrap_or(u64::MAX);
-        let mut watch = self.remote.connect_to_read(&self.node)?.watch()?;
+        let mut watch = self.node.connect()?.watch()?;
         while left > 0 {
             match watch.next()? {
                 Notice::Event(event) if !self.wants(&event) => {}
@@ -61,9 +56,7 @@ impl EventsArgs {
 
     fn line(&self, event: &Event) -> String {
         if self.json {
-            // An event has nothing that JSON could not hold.
-            let json = serde_json::to_string(event);
-            return json.unwrap_or_else(|error| unreachable!("{error}")) + "\n";
+            return output::json_line(event);
         }
         let Event { at, report } = event;
         format!("{at}  {:<17}  {report}\n", report.name())

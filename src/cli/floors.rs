@@ -1,15 +1,13 @@
 //! `liftmesh floors`.
 
-use std::fmt::Write;
-
 use clap::builder::TypedValueParser;
 use clap::{Args, Subcommand, value_parser};
 use elevator_driver::Floor;
-use elevator_fleet::node::{AccessStatus, Command};
+use elevator_fleet::node::{AccessStatus, Command, ReleaseStatus};
 
 use super::mode::Who;
-use super::remote::{RemoteArgs, refused_url};
-use super::{CommandError, NodeArgs, output};
+use super::node::refused_url;
+use super::{AnyNodeArgs, CommandError, NodeArgs, output};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -24,15 +22,12 @@ the call has a right of access: over HTTP with a token of scope `access`, or wit
 car A 5 --access`. Hall calls are accepted at every floor, so that people can leave. Locks do not
 apply in a car in independent or fire service.";
 
-/// The arguments of `liftmesh floors`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct FloorsArgs {
-    /// What to do
     #[command(subcommand)]
     pub(crate) command: FloorsCommand,
 }
 
-/// What to do with locks.
 #[derive(Debug, Clone, Subcommand)]
 pub(crate) enum FloorsCommand {
     /// Accept calls to a floor only with a right of access (audited)
@@ -58,18 +53,15 @@ pub(crate) enum FloorsCommand {
     Show(NodeArgs),
 }
 
-/// Which floor, and who commands it.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct LockArgs {
     /// The floor, from 0 at the bottom
     #[arg(value_parser = value_parser!(u8).try_map(Floor::try_from))]
     pub(crate) floor: Floor,
-    /// Who and why
     #[command(flatten)]
     pub(crate) who: Who,
 }
 
-/// Which floor, and for how long.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ReleaseArgs {
     /// The floor, from 0 at the bottom
@@ -78,12 +70,8 @@ pub(crate) struct ReleaseArgs {
     /// How long its button in the car works, in seconds: 1 to 60. A restart of the node ends it
     #[arg(long, default_value_t = 10, value_parser = value_parser!(u8).range(1..=60))]
     pub(crate) seconds: u8,
-    /// The node of the car
     #[command(flatten)]
-    pub(crate) node: NodeArgs,
-    /// Or one at another computer
-    #[command(flatten)]
-    pub(crate) remote: RemoteArgs,
+    pub(crate) node: AnyNodeArgs,
 }
 
 impl FloorsArgs {
@@ -91,8 +79,8 @@ impl FloorsArgs {
         match &self.command {
             FloorsCommand::Lock(args) => args.set(true, "locked"),
             FloorsCommand::Unlock(args) => args.set(false, "unlocked"),
-            FloorsCommand::Release(ReleaseArgs { floor, seconds, node, remote }) => {
-                remote.connect(node)?.release(*floor, *seconds)?;
+            FloorsCommand::Release(ReleaseArgs { floor, seconds, node }) => {
+                node.connect()?.release(*floor, *seconds)?;
                 Ok(output::print(&format!("floor {floor} released for {seconds} s\n"))?)
             }
             FloorsCommand::Show(node) => {
@@ -112,23 +100,16 @@ impl LockArgs {
 
 /// What is locked, a line each.
 pub(super) fn page(access: &AccessStatus) -> String {
-    let mut page = String::new();
-    let floors = |floors: Vec<String>| match floors.as_slice() {
+    let list = |floors: Vec<String>| floors.join(", ");
+    let locked = match access.locked[..] {
         [] => "none".to_owned(),
-        floors => floors.join(", "),
+        [..] => list(access.locked.iter().map(ToString::to_string).collect()),
     };
-    let locked = floors(access.locked.iter().map(ToString::to_string).collect());
-    let mut write = || -> std::fmt::Result {
-        writeln!(page, "locked floors: {locked}")?;
-        if !access.released.is_empty() {
-            let left = |it: &elevator_fleet::node::ReleaseStatus| {
-                format!("{} for {:.0} s", it.floor, it.left.as_secs_f64())
-            };
-            let released = floors(access.released.iter().map(left).collect());
-            writeln!(page, "released in this car: {released}")?;
-        }
-        writeln!(page, "calls refused by this node: {}", access.refused)
+    let released = access.released.iter();
+    let left = |it: &ReleaseStatus| format!("{} for {:.0} s", it.floor, it.left.as_secs_f64());
+    let released = match list(released.map(left).collect()) {
+        none if none.is_empty() => none,
+        released => format!("released in this car: {released}\n"),
     };
-    write().unwrap_or_else(|error| unreachable!("{error}"));
-    page
+    format!("locked floors: {locked}\n{released}calls refused by this node: {}\n", access.refused)
 }

@@ -22,7 +22,6 @@ To change the key while the fleet runs, restart the nodes one at a time, and wai
 the node has found its peers: first all with fleet_keys = \"OLD,NEW\", then all with \"NEW,OLD\",
 then all with \"NEW\". If the fleet has no key yet, write none for OLD.";
 
-/// The arguments of `liftmesh keygen`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct KeygenArgs {
     /// New file to write, readable only by its owner [default: print the key]
@@ -30,35 +29,24 @@ pub(crate) struct KeygenArgs {
     pub(crate) out: Option<PathBuf>,
 }
 
-/// Why no key was made.
 #[derive(Debug, thiserror::Error)]
 pub enum KeygenError {
-    /// The system has no random numbers.
-    #[error("the system has no random numbers")]
-    Random(#[from] getrandom::Error),
-    /// A key that is in use must not be lost.
     #[error("{} already exists, and keys are never overwritten: name another file", .0.display())]
     Exists(PathBuf),
-    /// The file can't be written.
     #[error("{} can't be written", path.display())]
-    Write {
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
+    Write { path: PathBuf, source: io::Error },
 }
 
 impl KeygenArgs {
     pub(super) fn execute(&self) -> Result<(), CommandError> {
-        let key = KeyText::draw().map_err(KeygenError::from)?;
+        let key = KeyText::draw().map_err(CommandError::Random)?;
         let Some(path) = &self.out else {
             return Ok(output::print(&format!("{}\n", key.line().as_str()))?);
         };
-        let path = || path.clone();
-        fleet_key::create(&path(), &key).map_err(|source| match source.kind() {
-            io::ErrorKind::AlreadyExists => KeygenError::Exists(path()),
-            _ => KeygenError::Write { path: path(), source },
+        fleet_key::create(path, &key).map_err(|source| match source.kind() {
+            io::ErrorKind::AlreadyExists => KeygenError::Exists(path.clone()),
+            _ => KeygenError::Write { path: path.clone(), source },
         })?;
-        Ok(output::print(&format!("fleet key written to {}\n", path().display()))?)
+        Ok(output::print(&format!("fleet key written to {}\n", path.display()))?)
     }
 }

@@ -20,16 +20,14 @@ use liftmesh_lab::{ScriptError, WorldError};
 
 use self::elections::ElectionsArgs;
 use super::CommandError;
+use super::table::table;
 
-/// The arguments of `liftmesh lab`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct LabArgs {
-    /// What to run
     #[command(subcommand)]
     pub(crate) experiment: Experiment,
 }
 
-/// The experiments.
 #[derive(Debug, Clone, Subcommand)]
 pub(crate) enum Experiment {
     /// Compare the election protocols: time to one master, messages, and times without a master
@@ -49,145 +47,61 @@ pub(crate) enum Experiment {
     Playground(playground::PlaygroundArgs),
 }
 
-/// An experiment failed.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
-    /// Such a fleet can't exist.
     #[error(transparent)]
     World(#[from] WorldError),
-    /// A file can't be written.
     #[error("{} can't be written", path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: std::io::Error,
-    },
-    /// The figures can't be written.
+    File { path: PathBuf, source: std::io::Error },
     #[error(transparent)]
     Write(#[from] WriteError),
-    /// They can't be drawn.
     #[error(transparent)]
     Plot(#[from] PlotError),
-    /// An invariant was broken.
     #[error("{failed} of {number} seeds failed")]
-    Failed {
-        /// The seeds that failed.
-        failed: u64,
-        /// All of them.
-        number: u64,
-    },
+    Failed { failed: u64, number: u64 },
     /// The figures show that something stated does not hold; they have been written.
     #[error("claims that do not hold:\n{0}")]
     Broken(String),
-    /// Too many campaigns say nothing.
     #[error("{void} of {number} seeds are void: too few are left")]
-    Void {
-        /// The seeds that are void.
-        void: usize,
-        /// All of them.
-        number: u64,
-    },
-    /// A script violates an invariant.
+    Void { void: usize, number: u64 },
     #[error("the script fails")]
     ScriptFails,
-    /// A file holds no script.
     #[error("{} is not a script", path.display())]
-    NoScript {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: serde_json::Error,
-    },
-    /// A script can't be run.
+    NoScript { path: PathBuf, source: serde_json::Error },
     #[error("{}", path.display())]
-    Script {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: ScriptError,
-    },
-    /// A campaign of something else than a protocol and a preset.
+    Script { path: PathBuf, source: ScriptError },
     #[error("a campaign needs a protocol and a preset, not {0}")]
     Variant(Contestant),
-    /// The contestant has no such preset.
     #[error("--preset {preset} can't be used with --election {contestant}; omit --preset")]
-    Preset {
-        /// A control, or a protocol whose variant says otherwise.
-        contestant: Contestant,
-        /// What it was to run under.
-        preset: Preset,
-    },
-    /// No fleet is large enough.
+    Preset { contestant: Contestant, preset: Preset },
     #[error("nothing to compare: {situation} needs --sizes of at least {smallest}")]
-    Small {
-        /// What should happen.
-        situation: Situation,
-        /// The smallest fleet to which it can happen.
-        smallest: usize,
-    },
-    /// A drawing without room.
+    Small { situation: Situation, smallest: usize },
     #[error("--to {to} is not after --from {from}")]
-    Window {
-        /// Where it would begin.
-        from: humantime::FormattedDuration,
-        /// Where it would end.
-        to: humantime::FormattedDuration,
-    },
-    /// A file can't be read.
+    Window { from: humantime::FormattedDuration, to: humantime::FormattedDuration },
     #[error("{} can't be read", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: std::io::Error,
-    },
-    /// A building can't be like this.
+    Unreadable { path: PathBuf, source: std::io::Error },
     #[error("{name}")]
-    Building {
-        /// The building, or its file.
-        name: String,
-        /// The cause.
-        source: BuildingError,
-    },
-    /// There is no such building.
+    Building { name: String, source: BuildingError },
     #[error("no building or file named {0}: use A12, B16, crites-barto or a TOML file")]
     NoBuilding(String),
-    /// Nobody is in the building, so rates in per cent mean nothing.
     #[error("{0} has no population, which --rates needs")]
     Empty(String),
-    /// A list of passengers can't be read.
     #[error("{}", path.display())]
-    Passengers {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: ListError,
-    },
-    /// The playground was not built there.
+    Passengers { path: PathBuf, source: ListError },
     #[error(
         "no playground in {}: build it with ./playground/build.sh in a source checkout, or point \
          --dir at it",
         .0.iter().map(|place| place.display().to_string()).collect::<Vec<_>>().join(" or ")
     )]
     NoPlayground(Vec<PathBuf>),
-    /// The playground's port can't be used.
     #[error("port {port} on 127.0.0.1 can't be used; choose another with --port")]
-    Port {
-        /// The port.
-        port: u16,
-        /// The cause.
-        source: std::io::Error,
-    },
-    /// The playground can't be served.
+    Port { port: u16, source: std::io::Error },
     #[error("the playground can't be served")]
     Serve(#[source] std::io::Error),
-    /// A filter fits nothing.
     #[error(transparent)]
     Filter(#[from] UnknownFilter),
 }
 
-/// The names of the presets.
 fn preset() -> impl TypedValueParser<Value = Preset> {
     PossibleValuesParser::new(Preset::ALL.map(|preset| preset.to_string())).map(|name| {
         let mut all = Preset::ALL.into_iter();
@@ -204,10 +118,18 @@ fn faulty_time(text: &str) -> Result<Duration, String> {
     time.ok_or_else(|| "use a time with a unit, 1s to 1day, or a number of minutes".to_owned())
 }
 
-/// The size of a fleet.
 fn size(text: &str) -> Result<usize, String> {
     let size = text.parse().ok().filter(|size| (2..=200).contains(size));
     size.ok_or_else(|| "a fleet has 2 to 200 nodes".to_owned())
+}
+
+/// A table of cells, each beside its heading.
+fn titled<const COLUMNS: usize>(
+    rows: impl IntoIterator<Item = [(&'static str, String); COLUMNS]>,
+) -> String {
+    let rows: Vec<_> = rows.into_iter().collect();
+    let heading = rows.first().map_or([""; COLUMNS], |row| row.each_ref().map(|cell| cell.0));
+    table(heading, rows.into_iter().map(|row| row.map(|cell| cell.1)))
 }
 
 impl LabArgs {
@@ -219,5 +141,16 @@ impl LabArgs {
             Experiment::Traffic(args) => args.execute(),
             Experiment::Playground(args) => args.execute(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{Args, Command, Error};
+
+    /// The arguments of an experiment.
+    pub(super) fn args<A: Args>(line: &str) -> Result<A, Error> {
+        let command = A::augment_args(Command::new("lab").no_binary_name(true));
+        A::from_arg_matches(&command.try_get_matches_from(line.split_whitespace())?)
     }
 }

@@ -1,14 +1,13 @@
 //! `liftmesh mode`, `liftmesh priority`, `liftmesh fire-recall` and `liftmesh emergency-power`.
 
 use std::num::ParseIntError;
-use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 use elevator_driver::Floor;
 use elevator_fleet::model::{Mode, NodeId};
 use elevator_fleet::node::Command;
 
-use super::{CommandError, NodeArgs, RemoteArgs, output};
+use super::{AnyNodeArgs, CommandError, output};
 use crate::operator::words::{operator, reason};
 
 pub(super) const MODE_EXAMPLES: &str = "\
@@ -74,80 +73,61 @@ has arrived, or has not moved for 60 s. Then the named car, or the first one tha
 (ASME A17.1, emergency power). It never ends by itself. Repeat the command to give each car another
 turn. A car moves only while most of the fleet's nodes, including its own, follow one master.";
 
-/// The arguments of `liftmesh mode`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ModeArgs {
     /// The car
     pub(crate) car: NodeId,
     /// The mode: in-service, attendant, independent, out-of-service, fire-recall or fire-service
     pub(crate) mode: Mode,
-    /// Who and why
     #[command(flatten)]
     pub(crate) who: Who,
 }
 
-/// The arguments of `liftmesh fire-recall`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct FireRecallArgs {
     /// Start or end it
-    pub(crate) recall: RecallArg,
-    /// Who and why
+    pub(crate) recall: Switch,
     #[command(flatten)]
     pub(crate) who: Who,
 }
 
-/// The arguments of `liftmesh priority`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct PriorityArgs {
     /// The floor, from 0 at the bottom; or `end` to return the car to service
-    #[arg(value_name = "FLOOR|end")]
+    #[arg(value_name = "FLOOR|end", value_parser = destination)]
     pub(crate) to: Destination,
     /// The car [default: the one that gets there first]
     #[arg(long)]
     pub(crate) car: Option<NodeId>,
-    /// Who and why
     #[command(flatten)]
     pub(crate) who: Who,
 }
 
-/// Where a priority call goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Destination {
-    /// To this floor.
-    Floor(Floor),
-    /// Nowhere any more.
-    End,
-}
+/// Without a floor the call ends. Clap would take an `Option` for an argument that may be missing.
+type Destination = Option<Floor>;
 
-impl FromStr for Destination {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        if text == "end" {
-            return Ok(Self::End);
-        }
-        let index: u8 = text.parse().map_err(|error: ParseIntError| error.to_string())?;
-        Floor::try_from(index).map(Self::Floor).map_err(|error| error.to_string())
+fn destination(text: &str) -> Result<Destination, String> {
+    if text == "end" {
+        return Ok(None);
     }
+    let index: u8 = text.parse().map_err(|error: ParseIntError| error.to_string())?;
+    Floor::try_from(index).map(Some).map_err(|error| error.to_string())
 }
 
-/// The arguments of `liftmesh emergency-power`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct EmergencyPowerArgs {
     /// Start or end it
-    pub(crate) power: PowerArg,
+    pub(crate) power: Switch,
     /// The car that serves calls once all are down [default: the first one that can]
     #[arg(long)]
     pub(crate) car: Option<NodeId>,
-    /// Who and why
     #[command(flatten)]
     pub(crate) who: Who,
 }
 
-/// What becomes of emergency power.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum PowerArg {
-    /// Let only one car move at a time
+pub(crate) enum Switch {
+    /// Start it
     Start,
     /// Return all cars to what they did before
     End,
@@ -162,28 +142,14 @@ pub(crate) struct Who {
     /// The reason, for the audit log
     #[arg(long, value_name = "TEXT", value_parser = reason)]
     pub(crate) reason: Option<String>,
-    /// Which node takes it
     #[command(flatten)]
-    pub(crate) node: NodeArgs,
-    /// Or one at another computer
-    #[command(flatten)]
-    pub(crate) remote: RemoteArgs,
-}
-
-/// What becomes of a fire recall.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum RecallArg {
-    /// Recall all cars
-    Start,
-    /// Return them to what they did before
-    End,
+    pub(crate) node: AnyNodeArgs,
 }
 
 impl Who {
     /// Gives a command; returns its car.
     pub(super) fn give(&self, command: &Command) -> Result<Option<String>, CommandError> {
-        let node = self.remote.connect(&self.node)?;
-        Ok(node.command(command, &self.operator, self.reason.as_deref())?)
+        Ok(self.node.connect()?.command(command, &self.operator, self.reason.as_deref())?)
     }
 }
 
@@ -197,12 +163,8 @@ impl ModeArgs {
 
 impl PriorityArgs {
     pub(super) fn execute(&self) -> Result<(), CommandError> {
-        let floor = match self.to {
-            Destination::Floor(floor) => Some(floor),
-            Destination::End => None,
-        };
-        let command = Command::Priority { car: self.car.clone(), floor };
-        let text = match (floor, self.who.give(&command)?) {
+        let command = Command::Priority { car: self.car.clone(), floor: self.to };
+        let text = match (self.to, self.who.give(&command)?) {
             (Some(floor), Some(car)) => format!("car {car} goes to floor {floor} with priority\n"),
             (_, _) => "the priority call or session has ended\n".to_owned(),
         };
@@ -213,8 +175,8 @@ impl PriorityArgs {
 impl EmergencyPowerArgs {
     pub(super) fn execute(&self) -> Result<(), CommandError> {
         let (on, text) = match self.power {
-            PowerArg::Start => (true, "emergency power: one car moves at a time\n"),
-            PowerArg::End => (false, "emergency power ended\n"),
+            Switch::Start => (true, "emergency power: one car moves at a time\n"),
+            Switch::End => (false, "emergency power ended\n"),
         };
         self.who.give(&Command::EmergencyPower { on, car: self.car.clone() })?;
         Ok(output::print(text)?)
@@ -224,8 +186,8 @@ impl EmergencyPowerArgs {
 impl FireRecallArgs {
     pub(super) fn execute(&self) -> Result<(), CommandError> {
         let (on, text) = match self.recall {
-            RecallArg::Start => (true, "fire recall of all cars started\n"),
-            RecallArg::End => (false, "fire recall of all cars ended\n"),
+            Switch::Start => (true, "fire recall of all cars started\n"),
+            Switch::End => (false, "fire recall of all cars ended\n"),
         };
         self.who.give(&Command::FireRecall { on })?;
         Ok(output::print(text)?)

@@ -2,14 +2,14 @@
 
 use std::time::{Duration, Instant};
 
-use clap::builder::TypedValueParser;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand, ValueEnum, value_parser};
 use elevator_driver::{Direction, Floor};
 use elevator_fleet::json::CallError;
 use elevator_fleet::model::{Call, HallCall, NodeId};
 use elevator_fleet::node::{Access, Report, Taken};
 
-use super::{CommandError, NodeArgs, RemoteArgs, output};
+use super::{AnyNodeArgs, CommandError, output};
 use crate::client::{Client, Notice, Watch};
 
 pub(super) const EXAMPLES: &str = "\
@@ -25,18 +25,12 @@ also waits until it is promised (its lamp may be lit), --wait assigned until it 
 --wait served until a car has come. If a car is already there with its door open, no order is
 placed: the command says so and exits with 0.";
 
-/// The arguments of `liftmesh order`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct OrderArgs {
-    /// What to ask for
     #[command(subcommand)]
     pub(crate) order: OrderCommand,
-    /// Which node takes it in
     #[command(flatten)]
-    pub(crate) node: NodeArgs,
-    /// Or one at another computer
-    #[command(flatten)]
-    pub(crate) remote: RemoteArgs,
+    pub(crate) node: AnyNodeArgs,
     /// Give the passenger a right of access, so that a locked floor accepts the order
     #[arg(long, global = true)]
     pub(crate) access: bool,
@@ -49,7 +43,6 @@ pub(crate) struct OrderArgs {
     pub(crate) timeout: Duration,
 }
 
-/// What is asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub(crate) enum OrderCommand {
     /// Call a car to a landing
@@ -59,7 +52,8 @@ pub(crate) enum OrderCommand {
         #[arg(value_parser = value_parser!(u8).try_map(Floor::try_from))]
         floor: Floor,
         /// Where the passenger wants to go
-        direction: Way,
+        #[arg(value_parser = direction())]
+        direction: Direction,
     },
     /// Request a trip from a landing: its car is chosen at once, and kept while it can serve
     #[command(
@@ -84,16 +78,11 @@ pub(crate) enum OrderCommand {
     },
 }
 
-/// Up or down.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Way {
-    /// Towards the top floor
-    Up,
-    /// Towards floor 0
-    Down,
+fn direction() -> impl TypedValueParser<Value = Direction> {
+    PossibleValuesParser::new(["up", "down"])
+        .map(|way| if way == "up" { Direction::Up } else { Direction::Down })
 }
 
-/// What to wait for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Wait {
     /// Until the order is promised
@@ -109,13 +98,9 @@ impl TryFrom<&OrderCommand> for Call {
 
     fn try_from(order: &OrderCommand) -> Result<Self, CallError> {
         Ok(match order {
-            OrderCommand::Hall { floor, direction } => Self::Hall(HallCall::new(
-                *floor,
-                match direction {
-                    Way::Up => Direction::Up,
-                    Way::Down => Direction::Down,
-                },
-            )),
+            OrderCommand::Hall { floor, direction } => {
+                Self::Hall(HallCall::new(*floor, *direction))
+            }
             OrderCommand::Destination { from, to } => {
                 Self::Hall(HallCall::to(*from, *to).ok_or(CallError::NoTrip(*from))?)
             }
@@ -128,23 +113,27 @@ impl OrderArgs {
     pub(super) fn execute(&self) -> Result<(), CommandError> {
         let call = Call::try_from(&self.order)?;
         let access = if self.access { Access::Granted } else { Access::Public };
-        let node = self.remote.connect(&self.node)?;
-        let Some(wait) = self.wait else {
-            return match node.order(&call, access)? {
-                Taken::Placed => Ok(output::print(&format!("{call} placed\n"))?),
-                Taken::Absorbed => print_absorbed(&call),
-            };
+        let node = self.node.connect()?;
+        let watch = match self.wait {
+            // Before the order, so that no event is missed.
+            Some(wait) => Some((wait, self.node.connect()?.watch()?)),
+            None => None,
         };
-        // Before the order, so that no event is missed.
-        let watch = self.remote.connect(&self.node)?.watch()?;
         let started = Instant::now();
-        let taken = node.order(&call, access)?;
-        if taken == Taken::Absorbed {
-            return print_absorbed(&call);
-        }
-        self.follow(&call, wait, &node, watch, started)
+        let said = match (node.order(&call, access)?, watch) {
+            (Taken::Absorbed, _) => {
+                "not placed: the car is there with its door open, and keeps it open".to_owned()
+            }
+            (Taken::Placed, None) => "placed".to_owned(),
+            (Taken::Placed, Some((wait, watch))) => {
+                let what = self.follow(&call, wait, &node, watch, started)?;
+                format!("{what} after {:.2} s", started.elapsed().as_secs_f64())
+            }
+        };
+        Ok(output::print(&format!("{call} {said}\n"))?)
     }
 
+    /// Waits until the order has got as far as it was to; says how far.
     fn follow(
         &self,
         call: &Call,
@@ -152,54 +141,43 @@ impl OrderArgs {
         node: &Client,
         mut watch: Watch,
         started: Instant,
-    ) -> Result<(), CommandError> {
+    ) -> Result<String, CommandError> {
         // A repeated press of a promised order causes no further event.
-        if let Some(what) = reached(node, call, wait)? {
-            return print_outcome(call, &what, started);
-        }
+        let mut is_news = true;
         loop {
+            if is_news && let Some(what) = reached(node, call, wait)? {
+                return Ok(what);
+            }
             let left = self.timeout.saturating_sub(started.elapsed());
             let Some(notice) = watch.next_within(left)? else {
-                return Err(CommandError::WaitedTooLong {
-                    call: call.to_string(),
-                    what: match wait {
-                        Wait::Lit => "lit",
-                        Wait::Assigned => "assigned",
-                        Wait::Served => "served",
-                    },
-                    limit: humantime::format_duration(self.timeout),
-                });
+                let what = match wait {
+                    Wait::Lit => "lit",
+                    Wait::Assigned => "assigned",
+                    Wait::Served => "served",
+                };
+                let (call, limit) = (call.to_string(), humantime::format_duration(self.timeout));
+                return Err(CommandError::WaitedTooLong { call, what, limit });
             };
-            match notice {
+            is_news = match notice {
                 Notice::Event(event) => match event.report {
                     Report::Served { call: served, car, .. } if served == *call => {
                         let by = car.map(|car| format!(" by {car}")).unwrap_or_default();
-                        return print_outcome(call, &format!("served{by}"), started);
+                        return Ok(format!("served{by}"));
                     }
-                    Report::Promised { call: promised }
-                        if promised == *call && wait == Wait::Lit =>
-                    {
-                        return print_outcome(call, "promised", started);
+                    Report::Promised { call: lit } if lit == *call && wait == Wait::Lit => {
+                        return Ok("promised".to_owned());
                     }
-                    Report::Promised { call: ready } | Report::Assigned { call: ready, .. }
-                        if ready == *call =>
-                    {
-                        if let Some(what) = reached(node, call, wait)? {
-                            return print_outcome(call, &what, started);
-                        }
+                    Report::Promised { call: ready } | Report::Assigned { call: ready, .. } => {
+                        ready == *call
                     }
-                    _ => {}
+                    _ => false,
                 },
-                Notice::Missed(_) => {
-                    if let Some(what) = reached(node, call, wait)? {
-                        return print_outcome(call, &what, started);
-                    }
-                    // This many events after its press, an open order is in the status.
-                    if node.open_order(call)?.is_none() {
-                        return print_outcome(call, "served", started);
-                    }
+                // This many events after its press, an open order is in the status.
+                Notice::Missed(_) if node.open_order(call)?.is_none() => {
+                    return Ok("served".to_owned());
                 }
-            }
+                Notice::Missed(_) => true,
+            };
         }
     }
 }
@@ -209,21 +187,7 @@ fn reached(node: &Client, call: &Call, wait: Wait) -> Result<Option<String>, Com
     let promised = node.open_order(call)?.filter(|order| order.promised);
     Ok(match wait {
         Wait::Lit => promised.map(|_| "promised".to_owned()),
-        Wait::Assigned => {
-            let car = promised.and_then(|order| order.car);
-            car.map(|car| format!("given to {car}"))
-        }
+        Wait::Assigned => promised.and_then(|order| order.car).map(|car| format!("given to {car}")),
         Wait::Served => None,
     })
-}
-
-fn print_absorbed(call: &Call) -> Result<(), CommandError> {
-    Ok(output::print(&format!(
-        "{call} not placed: the car is there with its door open, and keeps it open\n"
-    ))?)
-}
-
-fn print_outcome(call: &Call, what: &str, started: Instant) -> Result<(), CommandError> {
-    let waited = started.elapsed().as_secs_f64();
-    Ok(output::print(&format!("{call} {what} after {waited:.2} s\n"))?)
 }

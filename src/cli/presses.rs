@@ -18,13 +18,10 @@ again with the same result adds to the count of its latest press. Orders from pr
 are not listed. Run it as the node's user: presses reveal who went where. With --json, presses go to
 standard output and everything else to standard error.";
 
-/// The arguments of `liftmesh presses`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct PressesArgs {
-    /// Which node
     #[command(flatten)]
     pub(crate) node: NodeArgs,
-    /// How much of it, and how
     #[command(flatten)]
     pub(crate) page: PageArgs,
 }
@@ -38,19 +35,13 @@ impl PressesArgs {
             count => format!("{count} earlier ones are no longer kept\n"),
         };
         if self.page.json {
-            output::print(&latest.iter().map(json).collect::<String>())?;
+            output::print(&latest.iter().map(output::json_line).collect::<String>())?;
             output::remark(&before);
         } else {
             output::print(&[page(latest)?, before].concat())?;
         }
         Ok(())
     }
-}
-
-/// A press has nothing that JSON could not hold.
-fn json(press: &PressStatus) -> String {
-    let text = serde_json::to_string(press).unwrap_or_else(|error| unreachable!("{error}"));
-    format!("{text}\n")
 }
 
 pub(super) fn page(presses: &[PressStatus]) -> Result<String, CommandError> {

@@ -2,7 +2,7 @@
 
 pub(super) mod fleet;
 
-use std::fmt::{self, Write};
+use std::fmt;
 use std::thread;
 use std::time::Duration;
 
@@ -10,18 +10,17 @@ use clap::Args;
 use elevator_driver::{KeySwitch, LineCounters};
 use elevator_fleet::model::{CarView, Mode, NodeId, Role};
 use elevator_fleet::node::{
-    CarStatus, ConflictKind, ConflictStatus, FleetKeysStatus, FleetStatus, HangStatus, LossCause,
-    LostStatus, OrderStatus, ScheduleStatus, SettingStatus, Status,
+    CarStatus, ConflictKind, ConflictStatus, FleetKeysStatus, HangStatus, LossCause, LostStatus,
+    OrderStatus, ScheduleStatus, SettingStatus, Status,
 };
 use elevator_fleet::wire::NodeState;
-use serde::Serialize;
 
 use super::table::table;
-use super::{CommandError, Next, ReadArgs, RemoteArgs, output};
+use super::{CommandError, Next, ReadArgs, output};
 use crate::latch::Evidence;
 use crate::operator::LatchedNode;
+use crate::screen::seconds;
 
-/// The period of `--watch`.
 const PERIOD: Duration = Duration::from_secs(1);
 
 pub(super) const EXAMPLES: &str = "\
@@ -35,15 +34,10 @@ Examples:
 Exits with 0 if the node is running, 4 if it does not run because a hang has not been cleared, and 5
 if it does not run for another reason.";
 
-/// The arguments of `liftmesh status`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct StatusArgs {
-    /// Which node
     #[command(flatten)]
     pub(crate) node: ReadArgs,
-    /// Or one at another computer
-    #[command(flatten)]
-    pub(crate) remote: RemoteArgs,
     /// Show the whole fleet as this node sees it: all nodes, cars and open orders
     #[arg(long)]
     pub(crate) fleet: bool,
@@ -57,10 +51,10 @@ pub(crate) struct StatusArgs {
 
 impl StatusArgs {
     pub(super) fn execute(&self) -> Result<Next, CommandError> {
-        let node = match self.remote.connect_to_read(&self.node) {
+        let node = match self.node.connect() {
             Err(CommandError::Latched(latched)) => {
                 output::print(&if self.json {
-                    format!("{}\n", json(&*latched))
+                    output::json_line(&*latched)
                 } else {
                     latched_page(&latched)
                 })?;
@@ -82,20 +76,14 @@ impl StatusArgs {
         }
     }
 
-    /// What is printed of this status.
     fn text(&self, status: &Status) -> String {
         match (self.fleet, self.json) {
             (false, false) => page(status),
-            (false, true) => json(status) + "\n",
-            (true, false) => fleet::page(&FleetStatus::from(status)),
-            (true, true) => json(&FleetStatus::from(status)) + "\n",
+            (false, true) => output::json_line(status),
+            (true, false) => fleet::page(&fleet::state(status)),
+            (true, true) => output::json_line(&fleet::state(status)),
         }
     }
-}
-
-/// A view contains nothing that JSON can't represent.
-fn json(view: &impl Serialize) -> String {
-    serde_json::to_string(view).unwrap_or_else(|error| unreachable!("{error}"))
 }
 
 /// Why a node does not run, and how to fix that.
@@ -111,218 +99,210 @@ fn latched_page(view: &LatchedNode) -> String {
 
 /// The status as a page of text.
 pub(super) fn page(status: &Status) -> String {
-    let mut page = String::new();
-    write_page(&mut page, status).unwrap_or_else(|error| unreachable!("{error}"));
-    page
+    let car = match &status.car {
+        Some(car) => car_lines(&status.node, car),
+        None => format!("\nNo car: {}\n", status.role),
+    };
+    let access = &status.access;
+    let access = if access.locked.is_empty() && access.released.is_empty() && access.refused == 0 {
+        String::new()
+    } else {
+        format!("\nAccess:\n{}", super::floors::page(access))
+    };
+    let settings = status.settings.iter().map(|SettingStatus { setting, operator }| {
+        [setting.subject(), setting.to_string(), operator.to_string()]
+    });
+    [
+        head(status),
+        car,
+        climate(status),
+        conflicts(&status.conflicts),
+        peers(status),
+        lost(&status.lost),
+        hangs(&status.hangs),
+        section("Settings", ["WHAT", "SET TO", "BY"], settings),
+        access,
+        orders(&status.orders),
+    ]
+    .concat()
 }
 
-fn write_page(page: &mut String, status: &Status) -> fmt::Result {
-    writeln!(
-        page,
-        "Node {}: {}, term {}, up {}",
-        status.node,
-        status.node_state,
-        status.term,
-        uptime(status.uptime)
-    )?;
-    writeln!(
-        page,
-        "  fleet {}, {}, address {}, {} floors",
-        status.fleet,
-        status.election,
-        status.address,
-        status.floors.get()
-    )?;
+/// A table with a title; nothing without rows.
+fn section<const COLUMNS: usize>(
+    title: &str,
+    heading: [&str; COLUMNS],
+    rows: impl Iterator<Item = [String; COLUMNS]>,
+) -> String {
+    let mut rows = rows.peekable();
+    if rows.peek().is_none() {
+        return String::new();
+    }
+    format!("\n{title}\n{}", table(heading, rows))
+}
+
+fn head(status: &Status) -> String {
+    let Status { node, node_state, term, fleet, election, address, .. } = status;
+    let mut lines = vec![
+        format!("Node {node}: {node_state}, term {term}, up {}", uptime(status.uptime)),
+        format!("  fleet {fleet}, {election}, address {address}, {} floors", status.floors.get()),
+    ];
     // It is enough to show the master of a node that has lost the election; `lost` would sound
     // alarming.
-    let said = |name: &str, value: &str| name == "state" && value == "lost";
-    let details: Vec<_> =
-        status.election_state.iter().filter(|detail| !said(&detail.name, &detail.value)).collect();
+    let details = status.election_state.iter();
+    let details = list(details.filter(|it| !(it.name == "state" && it.value == "lost")));
     if !details.is_empty() {
-        writeln!(page, "  {}: {}", status.election, list(&details))?;
+        lines.push(format!("  {election}: {details}"));
     }
     let disk = match (status.disk_failed, status.durable) {
         (true, _) => "the disk has failed",
         (false, true) => "all on disk",
         (false, false) => "not all on disk yet",
     };
-    writeln!(page, "  store {:016x}, {disk}", status.digest)?;
-    write_schedule(page, status)?;
-    write_keys(page, &status.fleet_keys)?;
-    let dropped = [
-        "foreign",
-        "oversized",
-        "version",
-        "key",
-        "unauthenticated",
-        "forged",
-        "unproven",
-        "replayed",
-        "damaged",
-        "malformed",
-        "address",
-        "refused",
-    ];
+    lines.push(format!("  store {:016x}, {disk}", status.digest));
+    lines.extend(status.schedule.as_ref().map(|schedule| schedule_line(schedule, node_state)));
+    lines.extend(key_lines(&status.fleet_keys));
+    let dropped = DROPPED.into_iter();
     let dropped =
-        dropped.into_iter().filter_map(|name| Some(format!("{name} {}", status.mesh.get(name)?)));
-    let dropped: Vec<String> = dropped.collect();
+        list(dropped.filter_map(|name| Some(format!("{name} {}", status.mesh.get(name)?))));
     if !dropped.is_empty() {
-        writeln!(page, "  dropped from the network: {}", dropped.join(", "))?;
+        lines.push(format!("  dropped from the network: {dropped}"));
     }
     let refused = [
         (status.refused.impossible, "impossible orders"),
         (status.refused.no_room, "over the limit"),
     ];
-    write_counts(page, "refused records of peers", refused)?;
+    let refused = refused.into_iter().filter(|(count, _)| *count > 0);
+    let refused = list(refused.map(|(count, word)| format!("{count} {word}")));
+    if !refused.is_empty() {
+        lines.push(format!("  refused records of peers: {refused}"));
+    }
     if status.log_lines_lost > 0 {
         let lost = status.log_lines_lost;
-        writeln!(page, "  log: {lost} lines lost, standard error could not be written")?;
+        lines.push(format!("  log: {lost} lines lost, standard error could not be written"));
     }
-    match &status.car {
-        Some(car) => write_car(page, &status.node, car)?,
-        None => writeln!(page, "\nNo car: {}", status.role)?,
-    }
-    write_climate(page, status)?;
-    write_conflicts(page, &status.conflicts)?;
-    write_peers(page, status)?;
-    write_lost(page, &status.lost)?;
-    write_hangs(page, &status.hangs)?;
-    write_settings(page, status)?;
-    write_access(page, status)?;
-    write_orders(page, &status.orders)
+    lines.join("\n") + "\n"
 }
 
+/// Why messages of the network are dropped, in the words of its counters.
+const DROPPED: [&str; 12] = [
+    "foreign",
+    "oversized",
+    "version",
+    "key",
+    "unauthenticated",
+    "forged",
+    "unproven",
+    "replayed",
+    "damaged",
+    "malformed",
+    "address",
+    "refused",
+];
+
 /// Which entry of the schedule holds. The master's counts.
-fn write_schedule(page: &mut String, status: &Status) -> fmt::Result {
-    let Some(ScheduleStatus { local_time, entry }) = &status.schedule else {
-        return Ok(());
-    };
-    let entry = entry.as_deref().unwrap_or("no entry applies");
-    let time = local_time.as_deref().unwrap_or("unknown");
-    let whose = match &status.node_state {
+fn schedule_line(schedule: &ScheduleStatus, node_state: &NodeState) -> String {
+    let entry = schedule.entry.as_deref().unwrap_or("no entry applies");
+    let time = schedule.local_time.as_deref().unwrap_or("unknown");
+    let whose = match node_state {
         NodeState::Slave { master } => format!("; the master {master}'s applies"),
         NodeState::Master | NodeState::Seeking => String::new(),
     };
-    writeln!(page, "  schedule: {entry} (local time {time}{whose})")
+    format!("  schedule: {entry} (local time {time}{whose})")
 }
 
-fn write_access(page: &mut String, status: &Status) -> fmt::Result {
-    let access = &status.access;
-    if access.locked.is_empty() && access.released.is_empty() && access.refused == 0 {
-        return Ok(());
-    }
-    write!(page, "\nAccess:\n{}", super::floors::page(access))
-}
-
-fn write_keys(page: &mut String, keys: &FleetKeysStatus) -> fmt::Result {
-    if let Some(reason) = &keys.missing {
-        if keys.accepted.is_empty() && !keys.accepts_anybody {
-            return writeln!(page, "  serving alone: {reason}");
+fn key_lines(keys: &FleetKeysStatus) -> Vec<String> {
+    let none_accepted = keys.accepted.is_empty();
+    let missing = match &keys.missing {
+        Some(reason) if none_accepted && !keys.accepts_anybody => {
+            return vec![format!("  serving alone: {reason}")];
         }
-        writeln!(page, "  a fleet key is missing: {reason}")?;
-    }
-    if keys.accepted.is_empty() {
-        return if keys.accepts_anybody {
-            writeln!(page, "  messages are sent and accepted without a fleet key")
-        } else {
-            // Elsewhere it would be missing.
-            writeln!(page, "  no fleet key: any account on this machine can command the cars")
-        };
-    }
+        missing => missing.as_ref().map(|reason| format!("  a fleet key is missing: {reason}")),
+    };
+    let used = match (none_accepted, keys.accepts_anybody, keys.sent) {
+        (true, true, _) => "  messages are sent and accepted without a fleet key".to_owned(),
+        // Elsewhere it would be missing.
+        (true, false, _) => {
+            "  no fleet key: any account on this machine can command the cars".to_owned()
+        }
+        (false, _, Some(id)) => format!("  fleet key {id}"),
+        (false, _, None) => "  messages are sent without a fleet key".to_owned(),
+    };
     let others = keys.accepted.iter().filter(|id| Some(**id) != keys.sent).map(u8::to_string);
-    let none = keys.accepts_anybody.then(|| "messages without a key".to_owned());
-    let others: Vec<String> = others.chain(none).collect();
-    match keys.sent {
-        Some(id) => write!(page, "  fleet key {id}")?,
-        None => write!(page, "  messages are sent without a fleet key")?,
-    }
-    if !others.is_empty() {
-        write!(page, "; also accepted: {}", others.join(", "))?;
-    }
-    writeln!(page)
+    let anybody = keys.accepts_anybody.then(|| "messages without a key".to_owned());
+    let others = if none_accepted { String::new() } else { list(others.chain(anybody)) };
+    let used = if others.is_empty() { used } else { format!("{used}; also accepted: {others}") };
+    missing.into_iter().chain([used]).collect()
 }
 
-/// Writes the counters that are not zero, with these words.
-fn write_counts<const N: usize>(
-    page: &mut String,
-    what: &str,
-    counts: [(u64, &str); N],
-) -> fmt::Result {
-    let counted = counts.into_iter().filter(|(count, _)| *count > 0);
-    let counted: Vec<String> = counted.map(|(count, word)| format!("{count} {word}")).collect();
-    if counted.is_empty() {
-        return Ok(());
+fn car_lines(name: &NodeId, car: &CarStatus) -> String {
+    let panel = match &car.connection {
+        Ok(()) => sensors(car),
+        Err(why) => format!("panel not connected: {why}"),
+    };
+    let LineCounters { frames, damaged, lost, unknown } = car.line;
+    let mut line = format!("{frames} frames, {damaged} damaged, {lost} lost");
+    if unknown > 0 {
+        line = format!("{line}, {unknown} unknown");
     }
-    writeln!(page, "  {what}: {}", counted.join(", "))
-}
-
-fn write_car(page: &mut String, name: &NodeId, car: &CarStatus) -> fmt::Result {
-    writeln!(page, "\nCar {name}: {}", group_car(&car.view))?;
-    match &car.connection {
-        Ok(()) => write_sensors(page, car)?,
-        Err(why) => write!(page, "  panel not connected: {why}")?,
-    }
-    writeln!(page, "\n  line {}", line(car.line))?;
-    let floors = list(car.view.locked_out.iter());
-    if !floors.is_empty() {
-        writeln!(page, "  locked out for now, sensor silent: {floors}")?;
+    let mut lines = vec![
+        format!("\nCar {name}: {}", group_car(&car.view)),
+        format!("  {panel}"),
+        format!("  line {line}"),
+    ];
+    let locked_out = list(car.view.locked_out.iter());
+    if !locked_out.is_empty() {
+        lines.push(format!("  locked out for now, sensor silent: {locked_out}"));
     }
     if !car.stuck.is_empty() {
-        writeln!(page, "  stuck buttons: {}", list(&car.stuck))?;
+        lines.push(format!("  stuck buttons: {}", list(&car.stuck)));
     }
     let lamps = if car.lamps.is_empty() { "none".to_owned() } else { list(&car.lamps) };
-    writeln!(page, "  lit lamps: {lamps}")
+    lines.push(format!("  lit lamps: {lamps}\n"));
+    lines.join("\n")
 }
 
-fn write_sensors(page: &mut String, car: &CarStatus) -> fmt::Result {
+fn sensors(car: &CarStatus) -> String {
     let at = match car.at {
         Some(floor) => format!("sensor at floor {floor}"),
         None => "between floors".to_owned(),
     };
-    write!(page, "  panel connected, {at}, door {}", car.door)?;
-    for (set, text) in
-        [(car.obstructed, ", door obstructed"), (car.stopped, ", stop switch pulled")]
-    {
-        if set {
-            page.push_str(text);
-        }
-    }
-    if car.key != KeySwitch::Normal {
-        write!(page, ", key switch: {}", car.key)?;
-    }
-    Ok(())
+    let said = [
+        Some(format!("panel connected, {at}, door {}", car.door)),
+        car.obstructed.then(|| "door obstructed".to_owned()),
+        car.stopped.then(|| "stop switch pulled".to_owned()),
+        (car.key != KeySwitch::Normal).then(|| format!("key switch: {}", car.key)),
+    ];
+    list(said.into_iter().flatten())
 }
 
-fn write_climate(page: &mut String, status: &Status) -> fmt::Result {
+fn climate(status: &Status) -> String {
     let climate = &status.climate;
-    writeln!(page, "\nClimate: the display shows {:?}", climate.display)?;
-    writeln!(page, "  own sensors: {}", own_sensors(status))?;
     let from = match &status.node_state {
         NodeState::Slave { master } => format!("by {master} "),
         NodeState::Seeking | NodeState::Master => String::new(),
     };
-    match (climate.age, climate.brightness) {
-        (Some(age), Some(brightness)) => writeln!(
-            page,
-            "  fleet's average: {}, backlight {brightness} of 255, sent {from}{:.1} s ago",
+    let average = match (climate.age, climate.brightness) {
+        (Some(age), Some(brightness)) => format!(
+            "{}, backlight {brightness} of 255, sent {from}{} ago",
             degrees(climate.average),
-            age.as_secs_f64()
-        )?,
-        _ => writeln!(page, "  fleet's average: no master has sent one lately")?,
-    }
+            seconds(age)
+        ),
+        _ => "no master has sent one lately".to_owned(),
+    };
+    let text = format!(
+        "\nClimate: the display shows {:?}\n  own sensors: {}\n  fleet's average: {average}\n",
+        climate.display,
+        own_sensors(status)
+    );
     if climate.units.is_empty() {
-        return Ok(());
+        return text;
     }
     let rows = climate.units.iter().map(|unit| {
-        [
-            unit.unit.clone(),
-            degrees(unit.reading.temperature),
-            known(unit.reading.illuminance),
-            format!("{:.1} s", unit.age.as_secs_f64()),
-        ]
+        let reading = &unit.reading;
+        let (temperature, light) = (degrees(reading.temperature), known(reading.illuminance));
+        [unit.unit.clone(), temperature, light, seconds(unit.age)]
     });
-    page.push_str(&table(["UNIT", "TEMPERATURE", "LIGHT", "AGE"], rows));
-    Ok(())
+    text + &table(["UNIT", "TEMPERATURE", "LIGHT", "AGE"], rows)
 }
 
 /// The readings of the node's own sensors, or why there are none.
@@ -341,7 +321,7 @@ fn own_sensors(status: &Status) -> String {
 }
 
 fn degrees(temperature: Option<impl fmt::Display>) -> String {
-    temperature.map_or_else(|| known::<u8>(None), |value| format!("{value} °C"))
+    known(temperature.map(|value| format!("{value} °C")))
 }
 
 fn known<T: fmt::Display>(value: Option<T>) -> String {
@@ -353,9 +333,9 @@ fn list<T: ToString>(items: impl IntoIterator<Item = T>) -> String {
     items.join(", ")
 }
 
-fn write_peers(page: &mut String, status: &Status) -> fmt::Result {
+fn peers(status: &Status) -> String {
     if status.peers.is_empty() {
-        return writeln!(page, "\nNo other node is heard");
+        return "\nNo other node is heard\n".to_owned();
     }
     let rows = status.peers.iter().map(|peer| {
         [
@@ -372,78 +352,47 @@ fn write_peers(page: &mut String, status: &Status) -> fmt::Result {
             },
         ]
     });
-    let heading = ["NODE", "ADDRESS", "STATE", "LINK", "STORE", "SILENT", "CAR"];
-    write!(page, "\nPeers\n{}", table(heading, rows))
+    section("Peers", ["NODE", "ADDRESS", "STATE", "LINK", "STORE", "SILENT", "CAR"], rows)
 }
 
-fn write_lost(page: &mut String, lost: &[LostStatus]) -> fmt::Result {
-    if lost.is_empty() {
-        return Ok(());
-    }
-    let rows = lost.iter().map(|lost| {
-        [
-            lost.node.to_string(),
-            lost.address.to_string(),
-            format!("{} ago", uptime(lost.silent)),
-            cause(lost.cause).to_owned(),
-        ]
+fn lost(lost: &[LostStatus]) -> String {
+    let rows = lost.iter().map(|LostStatus { node, address, silent, cause, .. }| {
+        let cause = match cause {
+            LossCause::Silent => "fell silent",
+            LossCause::Hung => "its car hung",
+        };
+        let heard = format!("{} ago", uptime(*silent));
+        [node.to_string(), address.to_string(), heard, cause.to_owned()]
     });
-    let heading = ["NODE", "ADDRESS", "LAST HEARD", "CAUSE"];
-    write!(page, "\nLost peers\n{}", table(heading, rows))
+    section("Lost peers", ["NODE", "ADDRESS", "LAST HEARD", "CAUSE"], rows)
 }
 
-fn write_hangs(page: &mut String, hangs: &[HangStatus]) -> fmt::Result {
-    if hangs.is_empty() {
-        return Ok(());
-    }
-    let rows = hangs.iter().map(|hang| {
-        let evidence = Evidence::from(&hang.evidence);
-        [hang.car.to_string(), evidence.to_string()]
+fn hangs(hangs: &[HangStatus]) -> String {
+    let rows = hangs.iter();
+    let rows = rows.map(|it| [it.car.to_string(), Evidence::from(&it.evidence).to_string()]);
+    section("Cars that hung", ["CAR", "EVIDENCE"], rows)
+}
+
+fn conflicts(conflicts: &[ConflictStatus]) -> String {
+    let rows = conflicts.iter().map(|ConflictStatus { kind, what, since, last }| {
+        let (since, last) = (uptime(*since).to_string(), format!("{} ago", uptime(*last)));
+        [self::kind(*kind).to_owned(), what.clone(), since, last]
     });
-    write!(page, "\nCars that hung\n{}", table(["CAR", "EVIDENCE"], rows))
+    section("Conflicts", ["CONFLICT", "WHAT", "FOR", "LAST SEEN"], rows)
 }
 
-fn write_conflicts(page: &mut String, conflicts: &[ConflictStatus]) -> fmt::Result {
-    if conflicts.is_empty() {
-        return Ok(());
-    }
-    let rows = conflicts.iter().map(|conflict| {
-        [
-            kind(conflict.kind).to_owned(),
-            conflict.what.clone(),
-            uptime(conflict.since).to_string(),
-            format!("{} ago", uptime(conflict.last)),
-        ]
-    });
-    let heading = ["CONFLICT", "WHAT", "FOR", "LAST SEEN"];
-    write!(page, "\nConflicts\n{}", table(heading, rows))
-}
-
-fn write_settings(page: &mut String, status: &Status) -> fmt::Result {
-    if status.settings.is_empty() {
-        return Ok(());
-    }
-    let rows = status.settings.iter().map(|SettingStatus { setting, operator }| {
-        [setting.subject(), setting.to_string(), operator.to_string()]
-    });
-    write!(page, "\nSettings\n{}", table(["WHAT", "SET TO", "BY"], rows))
-}
-
-fn write_orders(page: &mut String, orders: &[OrderStatus]) -> fmt::Result {
-    if orders.is_empty() {
-        return writeln!(page, "\nNo open order");
-    }
-    let rows = orders.iter().map(|order| {
+fn orders<'a>(orders: impl IntoIterator<Item = &'a OrderStatus>) -> String {
+    let rows = orders.into_iter().map(|order| {
         [
             order.call.to_string(),
-            format!("{:.1} s", order.waited.as_secs_f64()),
+            seconds(order.waited),
             order.car.as_ref().map_or("-", NodeId::as_str).to_owned(),
             choose(order.promised, "yes", "not yet"),
             order.holders.to_string(),
         ]
     });
-    let heading = ["ORDER", "AGE", "CAR", "PROMISED", "HOLDERS"];
-    write!(page, "\nOpen orders\n{}", table(heading, rows))
+    let text = section("Open orders", ["ORDER", "AGE", "CAR", "PROMISED", "HOLDERS"], rows);
+    if text.is_empty() { "\nNo open order\n".to_owned() } else { text }
 }
 
 fn group_car(car: &CarView) -> String {
@@ -455,36 +404,16 @@ fn group_car(car: &CarView) -> String {
         None => "in service".to_owned(),
         Some(why) => format!("not in service: {why}"),
     };
-    let load = match car.load {
-        Some(load) => format!(", load {load} %"),
-        None => String::new(),
-    };
+    let load = car.load.map(|load| format!(", load {load} %")).unwrap_or_default();
     let mode = match car.mode {
         Mode::InService => String::new(),
         mode => format!(", mode {mode}"),
     };
-    format!("{floor}, {} for {:.1} s{load}, {service}{mode}", car.phase, car.elapsed.as_secs_f64())
+    format!("{floor}, {} for {}{load}, {service}{mode}", car.phase, seconds(car.elapsed))
 }
 
 fn choose(condition: bool, yes: &str, no: &str) -> String {
     if condition { yes } else { no }.to_owned()
-}
-
-/// The counters of the line to the panel.
-fn line(counters: LineCounters) -> String {
-    let LineCounters { frames, damaged, lost, unknown } = counters;
-    let unknown = match unknown {
-        0 => String::new(),
-        unknown => format!(", {unknown} unknown"),
-    };
-    format!("{frames} frames, {damaged} damaged, {lost} lost{unknown}")
-}
-
-fn cause(cause: LossCause) -> &'static str {
-    match cause {
-        LossCause::Silent => "fell silent",
-        LossCause::Hung => "its car hung",
-    }
 }
 
 fn kind(kind: ConflictKind) -> &'static str {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
-use elevator_fleet::settings::Setting;
+use elevator_fleet::settings::{Setting, Words};
 
 use super::table::table;
 use super::{CommandError, NodeArgs, output};
@@ -26,7 +26,6 @@ node takes the command, running or not; a stopped node passes the change on once
 lists the nodes that it did not reach. A token is printed once and never stored; the nodes keep only
 its hash. The audit logs record who created or revoked it.";
 
-/// The arguments of `liftmesh token`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct TokenArgs {
     #[command(subcommand)]
@@ -34,7 +33,6 @@ pub(crate) struct TokenArgs {
     /// Who gives the command, for the audit log [default: your account name]
     #[arg(long, value_name = "NAME", value_parser = operator, global = true)]
     operator: Option<String>,
-    /// Which node
     #[command(flatten)]
     node: NodeArgs,
 }
@@ -90,11 +88,8 @@ impl TokenArgs {
                 output::print(&format!("{}\n", token.as_str()))?;
             }
             TokenCommand::List => {
-                let rows = keeper.settings()?.into_iter().filter_map(|(setting, operator)| {
-                    let [name, scope, created, expires] = tokens::listed(&setting)?;
-                    Some([name, scope, created, expires, operator])
-                });
-                output::print(&table(["name", "scope", "created", "expires", "by"], rows))?;
+                let heading = ["name", "scope", "created", "expires", "by"];
+                output::print(&table(heading, keeper.tokens()?))?;
             }
             TokenCommand::Revoke { name } => {
                 keeper.change(&Change::Revoke { name: name.clone() }, &operator)?;
@@ -155,16 +150,20 @@ impl Keeper {
         ))
     }
 
-    /// Every setting, and who commanded it.
-    fn settings(&mut self) -> Result<Vec<(Setting, String)>, CommandError> {
+    /// A row for each, with who made or revoked it.
+    fn tokens(&mut self) -> Result<Vec<[String; 5]>, CommandError> {
+        let row = |setting: &Setting, operator: &Words| {
+            let [name, scope, created, expires] = tokens::listed(setting)?;
+            Some([name, scope, created, expires, operator.to_string()])
+        };
         Ok(match self {
             Self::Node(client) => {
-                let settings = client.status()?.settings.into_iter();
-                settings.map(|it| (it.setting, it.operator.to_string())).collect()
+                let settings = client.status()?.settings;
+                settings.iter().filter_map(|it| row(&it.setting, &it.operator)).collect()
             }
             Self::Journal(offline) => {
-                let settings = offline.settings().iter().cloned();
-                settings.map(|it| (it.setting, it.operator.to_string())).collect()
+                let settings = offline.settings().iter();
+                settings.filter_map(|it| row(&it.setting, &it.operator)).collect()
             }
         })
     }

@@ -5,22 +5,20 @@ mod scene;
 mod source;
 
 use std::io;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use elevator_fleet::node::FleetStatus;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{self, KeyCode};
 use ratatui::crossterm::terminal;
-use signal_hook::consts::{SIGHUP, SIGTERM};
 
 use self::picture::picture;
 use self::scene::Scene;
-use self::source::Source;
-use super::{CommandError, ReadArgs, RemoteArgs, output};
+use self::source::Update;
+use super::{CommandError, ReadArgs, output, status};
 use crate::screen;
 
 pub(super) const EXAMPLES: &str = "\
@@ -41,15 +39,10 @@ const FRAME: Duration = Duration::from_millis(100);
 /// The columns and lines of `--once` where the output is no terminal.
 const PAGE: (u16, u16) = (120, 36);
 
-/// The arguments of `liftmesh top`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct TopArgs {
-    /// Which node
     #[command(flatten)]
     pub(crate) node: ReadArgs,
-    /// Or one at another computer
-    #[command(flatten)]
-    pub(crate) remote: RemoteArgs,
     /// Print one frame as text and end
     #[arg(long)]
     pub(crate) once: bool,
@@ -57,17 +50,19 @@ pub(crate) struct TopArgs {
 
 impl TopArgs {
     pub(super) fn execute(&self) -> Result<(), CommandError> {
-        let node = self.remote.connect_to_read(&self.node)?;
-        let mut scene = Scene::new(FleetStatus::from(&node.status()?), Instant::now());
+        let node = self.node.connect()?;
+        let mut scene = Scene::new(status::fleet::state(&node.status()?), Instant::now());
         if self.once {
-            return Ok(output::print(&page(&scene))?);
+            let terminal = if output::is_terminal() { terminal::size().ok() } else { None };
+            let page = page(&scene, Instant::now(), terminal.unwrap_or(PAGE));
+            return Ok(output::print(&page)?);
         }
         if !output::is_terminal() {
             return Err(CommandError::NoTerminal);
         }
-        let source = Source::start(self, node).map_err(CommandError::Screen)?;
+        let updates = source::start(&self.node, node).map_err(CommandError::Screen)?;
         let mut terminal = ratatui::try_init().map_err(CommandError::Screen)?;
-        let shown = show(&mut terminal, &source, &mut scene);
+        let shown = show(&mut terminal, &updates, &mut scene);
         ratatui::restore();
         shown.map_err(CommandError::Screen)
     }
@@ -76,16 +71,13 @@ impl TopArgs {
 /// Draws until the user or a signal ends it.
 fn show(
     terminal: &mut ratatui::DefaultTerminal,
-    source: &Source,
+    updates: &Receiver<Update>,
     scene: &mut Scene,
 ) -> io::Result<()> {
-    let ended = Arc::new(AtomicBool::new(false));
-    for signal in [SIGTERM, SIGHUP] {
-        signal_hook::flag::register(signal, Arc::clone(&ended))?;
-    }
+    let ended = screen::ending()?;
     while !ended.load(Ordering::Relaxed) {
         let now = Instant::now();
-        for update in source.updates() {
+        for update in updates.try_iter() {
             scene.apply(update, now);
         }
         terminal.draw(|frame| screen::draw(picture(scene, now), frame))?;
@@ -95,7 +87,7 @@ fn show(
         match screen::pressed(&event::read()?) {
             Some(KeyCode::Char('q')) => return Ok(()),
             Some(key) => {
-                let (cars, floors) = (scene.cars().len(), scene.fleet.floors);
+                let (cars, floors) = (scene.shafts().len(), scene.state.fleet.floors);
                 scene.choice.handle_key(key, cars, floors);
             }
             None => {}
@@ -104,14 +96,10 @@ fn show(
     Ok(())
 }
 
-/// One frame as text, as large as the terminal if there is one.
-fn page(scene: &Scene) -> String {
-    let size = if output::is_terminal() { terminal::size().unwrap_or(PAGE) } else { PAGE };
-    let mut terminal =
-        Terminal::new(TestBackend::new(size.0, size.1)).unwrap_or_else(|never| match never {});
-    terminal
-        .draw(|frame| screen::draw(picture(scene, Instant::now()), frame))
-        .unwrap_or_else(|never| match never {});
+/// One frame as text.
+fn page(scene: &Scene, now: Instant, (width, height): (u16, u16)) -> String {
+    let Ok(mut terminal) = Terminal::new(TestBackend::new(width, height));
+    let Ok(_) = terminal.draw(|frame| screen::draw(picture(scene, now), frame));
     screen::text(terminal.backend().buffer())
 }
 

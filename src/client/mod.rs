@@ -78,7 +78,6 @@ pub struct Client {
     runtime: Runtime,
 }
 
-/// What a node that was asked to clear a hang has done.
 #[derive(Debug, Deserialize)]
 pub(crate) struct HangCleared {
     pub(crate) car: String,
@@ -128,9 +127,6 @@ impl Client {
     }
 
     /// The node that listens on this Unix socket, such as its read-only one.
-    ///
-    /// # Errors
-    /// [`ClientError::NoSocket`] or [`ClientError::Socket`].
     pub(crate) fn connect_to(path: PathBuf) -> Result<Self, ClientError> {
         check_listener(&path).map_err(|source| match source.kind() {
             ErrorKind::NotFound | ErrorKind::ConnectionRefused | ErrorKind::NotADirectory => {
@@ -143,9 +139,6 @@ impl Client {
 
     /// The node at this address. Nothing is sent yet. Authorities are those of the file, or else the
     /// system's.
-    ///
-    /// # Errors
-    /// The token or the authorities can't be used.
     pub(crate) fn at(
         url: NodeUrl,
         token: Option<&Zeroizing<String>>,
@@ -179,25 +172,16 @@ impl Client {
     }
 
     /// The audit log of the node, the oldest record first.
-    ///
-    /// # Errors
-    /// [`ClientError`]; the node is not affected.
     pub(crate) fn audit(&self) -> Result<Vec<AuditRecord>, ClientError> {
         self.get("/api/v1/audit")
     }
 
     /// The latest presses of the node's own panel.
-    ///
-    /// # Errors
-    /// [`ClientError`]; the node is not affected.
     pub(crate) fn presses(&self) -> Result<Presses, ClientError> {
         self.get("/api/v1/presses")
     }
 
     /// Makes or revokes a token, which counts at every node.
-    ///
-    /// # Errors
-    /// [`ClientError`].
     pub(crate) fn change_token(
         &self,
         change: &TokenChange,
@@ -209,9 +193,6 @@ impl Client {
     }
 
     /// Fault injection, for demo and tests only: cuts the node off the mesh, or mends it.
-    ///
-    /// # Errors
-    /// [`ClientError`]; a node that does not run with `--allow-faults` refuses.
     #[cfg(any(test, feature = "simulator"))]
     pub(crate) fn rewire(&self, cable: Cable) -> Result<(), ClientError> {
         let _rewired: Value =
@@ -220,9 +201,6 @@ impl Client {
     }
 
     /// The open order of a call, if there is one.
-    ///
-    /// # Errors
-    /// [`ClientError`]; the node is not affected.
     pub(crate) fn open_order(&self, call: &Call) -> Result<Option<OrderStatus>, ClientError> {
         let orders: Vec<OrderStatus> = self.get("/api/v1/orders")?;
         Ok(orders.into_iter().find(|order| order.call == *call))
@@ -254,9 +232,6 @@ impl Client {
     }
 
     /// Gives a command; returns its car, which the node may have chosen.
-    ///
-    /// # Errors
-    /// [`ClientError`].
     pub(crate) fn command(
         &self,
         command: &Command,
@@ -270,9 +245,6 @@ impl Client {
     }
 
     /// Releases a locked floor in the car of the node, for so many seconds.
-    ///
-    /// # Errors
-    /// [`ClientError`].
     pub(crate) fn release(&self, floor: Floor, seconds: u8) -> Result<(), ClientError> {
         #[derive(Deserialize)]
         struct Fleet {
@@ -286,9 +258,6 @@ impl Client {
     }
 
     /// Clears the hang of the car whose computer answers; `None` if there is none.
-    ///
-    /// # Errors
-    /// [`ClientError`].
     pub(crate) fn clear_hang(
         &self,
         operator: &str,
@@ -450,23 +419,6 @@ fn bearer(token: &Zeroizing<String>) -> Result<HeaderValue, ClientError> {
     let mut value = HeaderValue::from_str(&text).map_err(|_unfit| ClientError::MalformedToken)?;
     value.set_sensitive(true);
     Ok(value)
-}
-
-/// What the API says of a fleet, in the form of `liftmesh status --fleet --json`: the names and the
-/// values are the same, but its cars are in a list of their own.
-fn fleet_status(mut fleet: Value, cars: &[Value], orders: Value) -> Value {
-    if let Some(nodes) = fleet["nodes"].as_array_mut() {
-        for node in nodes.iter_mut().filter(|node| node.is_object()) {
-            let car = cars.iter().find(|car| car["node"] == node["node"]);
-            node["car"] = car.cloned().unwrap_or_default();
-        }
-        nodes.sort_by(|one, other| one["node"].as_str().cmp(&other["node"].as_str()));
-    }
-    if fleet.is_object() {
-        fleet["seen_by"] = fleet["node"].clone();
-        fleet["orders"] = orders;
-    }
-    fleet
 }
 
 #[cfg(test)]

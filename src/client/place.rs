@@ -5,12 +5,9 @@ use std::path::PathBuf;
 
 use super::url::NodeUrl;
 
-/// Where a node is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
-    /// On this machine, by this Unix socket.
     Socket(PathBuf),
-    /// Over the network.
     Url(NodeUrl),
 }
 

@@ -4,14 +4,13 @@ use std::time::Duration;
 
 use axum::body::{Body, BodyDataStream};
 use axum::http::Method;
-use elevator_fleet::node::FleetStatus;
 use futures_util::StreamExt;
+use liftmesh_api::State;
 use serde::Deserialize;
-use serde_json::Value;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::{ANSWER_LIMIT, CONNECT_LIMIT, Client, ClientError, LONGEST, fleet_status};
+use super::{ANSWER_LIMIT, CONNECT_LIMIT, Client, ClientError, LONGEST};
 use crate::operator::Event;
 
 /// How long a stream may be silent: a node sends its state every 2 s.
@@ -30,17 +29,15 @@ pub struct Watch {
 /// A line of a watch.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Notice {
-    /// Something happened.
     Event(Event),
     /// The watcher was too slow and missed this many events.
     Missed(u64),
 }
 
-/// What a node streams.
 #[derive(Debug)]
 pub(crate) enum Streamed {
     /// How the fleet is: at the beginning, at each change, and every 2 s.
-    Fleet(Box<FleetStatus>),
+    State(Box<State>),
     Notice(Notice),
 }
 
@@ -90,15 +87,13 @@ impl Watch {
 
     /// The next state or event. An event that this program can't read counts as missed: the node may be
     /// of a later version, and the states still say how the fleet is.
-    ///
-    /// # Errors
-    /// [`ClientError`]
     pub(crate) fn next_streamed(&mut self) -> Result<Streamed, ClientError> {
         loop {
             let Some(message) = self.message(None)? else { continue };
-            if let Some(state) = state(&message) {
-                let fleet = state.map_err(|error| self.client.garbled(error))?;
-                return Ok(Streamed::Fleet(Box::new(fleet)));
+            if let (Some("state"), data) = parts(&message) {
+                let state =
+                    serde_json::from_str(data).map_err(|error| self.client.garbled(error))?;
+                return Ok(Streamed::State(Box::new(state)));
             }
             match notice(&message) {
                 Some(Ok(notice)) => return Ok(Streamed::Notice(notice)),
@@ -168,19 +163,4 @@ fn notice(message: &str) -> Option<Result<Notice, serde_json::Error>> {
         }
         (Some(_) | None, _) => None,
     }
-}
-
-/// `None` for a message that is no state.
-fn state(message: &str) -> Option<Result<FleetStatus, serde_json::Error>> {
-    #[derive(Deserialize)]
-    struct State {
-        fleet: Value,
-        cars: Vec<Value>,
-        orders: Value,
-    }
-    let (Some("state"), data) = parts(message) else { return None };
-    let state = serde_json::from_str(data);
-    Some(state.and_then(|State { fleet, cars, orders }| {
-        serde_json::from_value(fleet_status(fleet, &cars, orders))
-    }))
 }

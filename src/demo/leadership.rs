@@ -3,56 +3,35 @@
 use elevator_fleet::model::NodeId;
 use elevator_fleet::wire::{NodeState, Protocol};
 
-/// The master that the fleet follows, and how often it has come to follow another.
 #[derive(Debug)]
 pub(super) struct Leadership {
     election: Protocol,
     /// Whom all know at this moment.
-    leader: Option<NodeId>,
-    /// Whom all knew last.
-    last: Option<NodeId>,
+    pub(super) leader: Option<NodeId>,
+    /// Whom all knew last; nobody if they have never agreed.
+    pub(super) last: Option<NodeId>,
     changes: u32,
 }
 
 /// How the nodes disagree about the master.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Discord {
-    /// None leads, or several do.
     #[error("there is not exactly one master")]
     NotOneMaster,
     /// A node follows no master, or another one.
     #[error("node {node} does not follow {master}")]
-    Astray {
-        node: NodeId,
-        /// Whom the fleet follows.
-        master: NodeId,
-    },
+    Astray { node: NodeId, master: NodeId },
     /// A node follows no master, under a protocol that rotates the mastership.
     #[error("node {0} knows no master")]
     Seeking(NodeId),
     /// Somebody follows a node that is not among them, where the mastership rotates.
     #[error("node {node} follows {master}, which does not answer")]
-    Stranger {
-        node: NodeId,
-        /// Whom it follows.
-        master: NodeId,
-    },
+    Stranger { node: NodeId, master: NodeId },
 }
 
 impl Leadership {
-    /// Nobody leads yet.
     pub(super) fn new(election: Protocol) -> Self {
         Self { election, leader: None, last: None, changes: 0 }
-    }
-
-    /// Whom all know as the master at this moment.
-    pub(super) fn leader(&self) -> Option<&NodeId> {
-        self.leader.as_ref()
-    }
-
-    /// Whether all have ever been of one mind.
-    pub(super) fn has_begun(&self) -> bool {
-        self.last.is_some()
     }
 
     /// How often; nothing where the mastership rotates while all is well.
@@ -151,17 +130,17 @@ mod tests {
             let mut leadership = Leadership::new(election);
             let all_masters = [("A", NodeState::Master), ("B", NodeState::Master)];
             assert_eq!(observe(&mut leadership, &all_masters), None);
-            assert!(!leadership.has_begun());
+            assert!(leadership.last.is_none());
             let first = [("A", NodeState::Master), ("B", slave("A"))];
             assert_eq!(observe(&mut leadership, &first), Some("A".to_owned()));
             assert_eq!(leadership.changes(), Some(0), "the first is no change");
             assert_eq!(observe(&mut leadership, &first), None);
             let widowed = [("B", slave("A")), ("C", NodeState::Master)];
             assert_eq!(observe(&mut leadership, &widowed), None);
-            assert_eq!(leadership.leader(), None);
+            assert_eq!(leadership.leader.as_ref(), None);
             let second = [("B", NodeState::Master), ("C", slave("B"))];
             assert_eq!(observe(&mut leadership, &second), Some("B".to_owned()));
-            assert_eq!(leadership.leader(), Some(&name("B")));
+            assert_eq!(leadership.leader.as_ref(), Some(&name("B")));
             assert_eq!(leadership.changes(), Some(1));
         }
     }
@@ -172,9 +151,9 @@ mod tests {
             let mut leadership = Leadership::new(election);
             let alone = [("A", NodeState::Master)];
             observe(&mut leadership, &alone);
-            assert_eq!(leadership.leader(), Some(&name("A")));
+            assert_eq!(leadership.leader.as_ref(), Some(&name("A")));
             assert_eq!(observe(&mut leadership, &[]), None);
-            assert_eq!(leadership.leader(), None, "{election}");
+            assert_eq!(leadership.leader.as_ref(), None, "{election}");
         }
     }
 
@@ -184,10 +163,10 @@ mod tests {
         let mut leadership = Leadership::new(Protocol::TokenRing);
         let seeking = [("A", NodeState::Master), ("B", NodeState::Seeking)];
         assert_eq!(observe(&mut leadership, &seeking), None);
-        assert_eq!(leadership.leader(), None);
+        assert_eq!(leadership.leader.as_ref(), None);
         let gone = [("A", slave("C")), ("B", slave("A"))];
         assert_eq!(observe(&mut leadership, &gone), None);
-        assert!(!leadership.has_begun());
+        assert!(leadership.last.is_none());
         for (nodes, leader) in [
             ([("A", NodeState::Master), ("B", slave("A"))], "A"),
             ([("A", slave("B")), ("B", slave("A"))], "A"),
@@ -195,7 +174,7 @@ mod tests {
             ([("A", NodeState::Master), ("B", NodeState::Master)], "A"),
         ] {
             assert_eq!(observe(&mut leadership, &nodes), None);
-            assert_eq!(leadership.leader(), Some(&name(leader)), "{nodes:?}");
+            assert_eq!(leadership.leader.as_ref(), Some(&name(leader)), "{nodes:?}");
         }
         assert_eq!(leadership.changes(), None);
     }

@@ -12,7 +12,7 @@ use elevator_simulator::control::ControlError;
 use elevator_simulator::simulator::SimulatorState;
 
 use super::error::DemoError;
-use crate::client::{Client, ClientError};
+use crate::client::Client;
 use crate::mesh::Cable;
 
 /// How often a car is looked at: as often as the screen is drawn.
@@ -24,7 +24,6 @@ const NODE_PERIOD: Duration = Duration::from_millis(150);
 /// Commands that wait for a simulator or a node. When full, the newest is refused.
 const COMMANDS: usize = 64;
 
-/// A message of a line to the stage.
 #[derive(Debug)]
 pub(super) enum Update {
     /// A car, counted from 0, as it is at this moment.
@@ -76,7 +75,6 @@ impl Line<Cable> {
 }
 
 impl<C: Send + 'static> Line<C> {
-    /// Says something; `false` where too much waits to be said already.
     pub(super) fn say(&self, command: C) -> bool {
         match self.commands.try_send(command) {
             Ok(()) => true,
@@ -138,7 +136,7 @@ fn accompany_node(
 ) {
     loop {
         let refused = match commands.recv_timeout(period) {
-            Ok(cable) => rewire(data_dir, cable).err(),
+            Ok(cable) => Client::connect(data_dir).and_then(|node| node.rewire(cable)).err(),
             Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => return,
         };
@@ -147,17 +145,9 @@ fn accompany_node(
         {
             return;
         }
-        let view = ask(data_dir);
-        if updates.send(Update::Node(car, view)).is_err() {
+        let said = Client::connect(data_dir).and_then(|node| node.status()).ok().map(Box::new);
+        if updates.send(Update::Node(car, said)).is_err() {
             return;
         }
     }
-}
-
-fn rewire(data_dir: &Path, cable: Cable) -> Result<(), ClientError> {
-    Client::connect(data_dir)?.rewire(cable)
-}
-
-fn ask(data_dir: &Path) -> Option<Box<Status>> {
-    Client::connect(data_dir).ok()?.status().ok().map(Box::new)
 }

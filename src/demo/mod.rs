@@ -14,16 +14,14 @@
 //! Read `stage` first; `traffic` has no processes, no threads and no clock, nor has `picture`, which
 //! says what the [screen](crate::screen) shows of a `scene`.
 
-use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::value_parser;
 use elevator_driver::FloorCount;
 use elevator_fleet::wire::Protocol;
 use ratatui::crossterm::event::KeyCode;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 mod error;
 mod leadership;
@@ -41,6 +39,8 @@ use site::Site;
 use stage::{Course, Stage};
 use view::View;
 
+use crate::screen;
+
 /// Between two pictures.
 const PICTURE: Duration = Duration::from_millis(40);
 
@@ -54,10 +54,9 @@ const UNATTENDED_CHAOS: Duration = Duration::from_mins(1);
 const GAP: Duration = Duration::from_secs(15);
 
 /// What can still be looked at.
-const MOST_FLOORS: u8 = 40;
+const MOST_FLOORS: i64 = 40;
 const MOST_CARS_ON_SCREEN: usize = 12;
 
-/// Examples for the end of `--help`.
 pub(crate) const EXAMPLES: &str = "\
 Examples:
   Three cars in a building of six floors; ? lists the keys:
@@ -82,13 +81,11 @@ Everything runs on the loopback interface and in a temporary directory, and ends
 The exit code is 0, or 1 if an order was lost or still unserved at the end (the last line names it),
 a process failed, or the fleet was not whole again after chaos.";
 
-/// Parses the name of an election protocol.
-pub(crate) fn protocol() -> impl TypedValueParser<Value = Protocol> {
+fn protocol() -> impl TypedValueParser<Value = Protocol> {
     let names = Protocol::ALL.map(|protocol| PossibleValue::new(protocol.to_string()));
     PossibleValuesParser::new(names).try_map(|name| name.parse::<Protocol>())
 }
 
-/// What the demo is to be.
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -96,7 +93,8 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 3, value_name = "N")]
     pub(crate) cars: usize,
     /// The number of floors, 2 to 40
-    #[arg(long, default_value = "6", value_name = "N", value_parser = floors)]
+    #[arg(long, default_value = "6", value_name = "N",
+          value_parser = value_parser!(u8).range(2..=MOST_FLOORS).try_map(FloorCount::try_from))]
     pub(crate) floors: FloorCount,
     /// How the master is elected
     #[arg(long, default_value_t = Protocol::LowestIp, value_name = "PROTOCOL",
@@ -119,26 +117,9 @@ pub(crate) struct Args {
     pub(crate) seed: u64,
 }
 
-/// What is going to happen.
-#[derive(Debug, Clone)]
-struct Options {
-    floors: FloorCount,
-    election: Protocol,
-    duration: Option<Duration>,
-    seed: u64,
-    chaos: bool,
-    /// The mean time between two passengers.
-    gap: Duration,
-    /// Nobody is there to press a key.
-    unattended: bool,
-}
-
 /// Runs the demo to its end.
-///
-/// # Errors
-/// [`DemoError`]; lost orders are one.
 pub(crate) fn run(args: &Args) -> Result<(), DemoError> {
-    let ending = Ending::catch().map_err(DemoError::Signals)?;
+    let ending = screen::ending().map_err(DemoError::Signals)?;
     if View::has_screen(args.headless) && args.cars > MOST_CARS_ON_SCREEN {
         return Err(DemoError::CarsOnScreen(args.cars));
     }
@@ -146,20 +127,12 @@ pub(crate) fn run(args: &Args) -> Result<(), DemoError> {
     let mut view = View::open(args.headless).map_err(DemoError::Output)?;
     let unattended = !view.is_screen();
     let unwatched = if args.chaos { UNATTENDED_CHAOS } else { UNATTENDED };
-    let options = Options {
-        floors: args.floors,
-        election: args.election,
-        duration: args.duration.or(unattended.then_some(unwatched)),
-        seed: args.seed,
-        chaos: args.chaos,
-        gap: GAP / u32::try_from(args.cars).unwrap_or(u32::MAX),
-        unattended,
-    };
-    let mut stage = Stage::open(options, site)?;
+    let duration = args.duration.or(unattended.then_some(unwatched));
+    let mut stage = Stage::open(Args { duration, ..args.clone() }, unattended, site)?;
     let course = play(&mut stage, &mut view, &ending);
     stage.close_account();
-    let (tally, changes) = (stage.tally(), stage.scene().master_changes);
-    let (toll, lost) = (stage.toll().cloned(), stage.lost().to_vec());
+    let (tally, changes) = (stage.account.tally(), stage.scene.master_changes);
+    let (toll, lost) = (stage.toll().cloned(), stage.lost.clone());
     stage.close();
     drop(view);
     let concluded = view::conclude(toll.as_ref(), tally, changes);
@@ -168,49 +141,18 @@ pub(crate) fn run(args: &Args) -> Result<(), DemoError> {
     if lost.is_empty() { Ok(()) } else { Err(DemoError::OrdersLost(lost)) }
 }
 
-fn play(stage: &mut Stage, view: &mut View, ending: &Ending) -> Result<(), DemoError> {
+fn play(stage: &mut Stage, view: &mut View, ending: &AtomicBool) -> Result<(), DemoError> {
     loop {
         let course = stage.go_on(PICTURE);
-        let fresh = stage.fresh();
-        view.show(stage.scene(), &fresh).map_err(DemoError::Output)?;
+        let fresh = std::mem::take(&mut stage.fresh);
+        view.show(&stage.scene, &fresh).map_err(DemoError::Output)?;
         let keys = view.keys().map_err(DemoError::Output)?;
-        if course? == Course::Over || ending.is_wanted() || keys.contains(&KeyCode::Char('q')) {
+        let is_ended = ending.load(Ordering::Relaxed) || keys.contains(&KeyCode::Char('q'));
+        if course? == Course::Over || is_ended {
             return Ok(());
         }
         for key in keys {
             stage.handle_key(key)?;
         }
-    }
-}
-
-/// Reads a number of floors that fits on a screen.
-fn floors(text: &str) -> Result<FloorCount, FloorsError> {
-    text.parse()
-        .ok()
-        .filter(|count| *count <= MOST_FLOORS)
-        .and_then(FloorCount::new)
-        .ok_or(FloorsError)
-}
-
-/// A wrong number of floors.
-#[derive(Debug, thiserror::Error)]
-#[error("expected a whole number from 2 to {MOST_FLOORS}")]
-struct FloorsError;
-
-/// Whether a signal wants the demo to end.
-#[derive(Debug)]
-struct Ending(Arc<AtomicBool>);
-
-impl Ending {
-    fn catch() -> io::Result<Self> {
-        let wanted = Arc::new(AtomicBool::new(false));
-        for signal in [SIGINT, SIGTERM, SIGHUP] {
-            signal_hook::flag::register(signal, Arc::clone(&wanted))?;
-        }
-        Ok(Self(wanted))
-    }
-
-    fn is_wanted(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
     }
 }

@@ -53,7 +53,7 @@ pub(super) fn picture(scene: &Scene) -> Picture<'_> {
         },
         nodes: scene.cars.iter().map(node).collect(),
         columns: ["term", "peers"],
-        orders: &scene.orders,
+        orders: scene.orders.iter().collect(),
         events: scene.events.iter().map(event).collect(),
         // The address as a whole, so that a terminal offers to open it.
         foot: vec![account(scene), Line::styled(format!(" {}", scene.panel), palette::quiet())],

@@ -18,26 +18,19 @@ use crate::screen::Choice;
 /// Events that are kept for the screen; older ones scroll out of sight.
 const EVENTS: usize = 200;
 
-/// Everything to be seen.
 #[derive(Debug, Clone)]
 pub(super) struct Scene {
     /// Since the demo began to start its processes.
     pub(super) elapsed: Duration,
-    /// What the demo is at.
     pub(super) phase: Phase,
-    /// The building's power.
     pub(super) power: Power,
-    /// How the master is elected.
     pub(super) election: Protocol,
     /// The master on which all nodes that hear each other agree.
     pub(super) leader: Option<NodeId>,
     /// The address of a web panel, with what it needs to place calls.
     pub(super) panel: String,
-    /// The seed of the passengers.
     pub(super) seed: u64,
-    /// The height of the shafts.
     pub(super) floors: FloorCount,
-    /// The cars and their nodes.
     pub(super) cars: Vec<CarScene>,
     /// The open orders, oldest first.
     pub(super) orders: Vec<OrderStatus>,
@@ -54,76 +47,54 @@ pub(super) struct Scene {
     pub(super) choice: Choice,
 }
 
-/// What the demo is at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// The processes start.
     Starting,
-    /// Passengers come.
     Traffic,
-    /// No passengers come until the operator wants them to.
     Paused,
-    /// No more passengers come; the last orders are being served.
     Draining,
 }
 
-/// The building's power.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Power {
-    /// Whatever is not broken runs.
     On,
-    /// No node runs, and no panel shows anything.
     Off,
 }
 
-/// One car, its panel and its node.
 #[derive(Debug, Clone)]
 pub(super) struct CarScene {
-    /// The name of car and node.
     pub(super) name: NodeId,
-    /// The node's address.
     pub(super) address: Ipv4Addr,
     /// The car, and the line to its panel.
     pub(super) seen: SimulatorState,
-    /// Passengers inside.
     pub(super) riding: usize,
     pub(super) node: NodeScene,
 }
 
-/// The faults of a car.
 #[expect(clippy::struct_excessive_bools, reason = "independent switches")]
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Faults {
-    /// The motor does not move the car.
     pub(super) stuck: bool,
-    /// Something stands in the door.
     pub(super) obstructed: bool,
-    /// The stop switch is pulled.
     pub(super) stopped: bool,
-    /// The line between panel and node is cut.
     pub(super) unplugged: bool,
 }
 
-/// One node.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct NodeScene {
-    /// What became of the process.
     pub(super) life: Life,
     pub(super) cable: Cable,
     /// Its last status, or `None` since it started.
     pub(super) said: Option<Box<Status>>,
 }
 
-/// The state of a node's process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Life {
     /// It runs and has not answered yet.
     Starting,
     /// It runs and answers.
     Running,
-    /// It is suspended.
     Suspended,
-    /// It was killed, or lost its power.
     Killed,
     /// Its car hung: it stopped the motor and ended (F9).
     Hung,
@@ -133,28 +104,19 @@ pub(super) enum Life {
     Ended(String),
 }
 
-/// Something that happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Event {
-    /// When, since the start.
     pub(super) at: Duration,
-    /// To which car or node, if to one.
     pub(super) car: Option<NodeId>,
     pub(super) text: String,
-    /// How much it matters.
     pub(super) weight: Weight,
 }
 
-/// How much an event matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Weight {
-    /// Day to day.
     Plain,
-    /// An order was served.
     Good,
-    /// The fleet or a person intervened.
     Notable,
-    /// Something is broken or lost.
     Bad,
 }
 
@@ -168,7 +130,6 @@ impl Scene {
         node_states.collect()
     }
 
-    /// Puts an event on top.
     pub(super) fn log(&mut self, event: Event) {
         self.events.push_front(event);
         self.events.truncate(EVENTS);

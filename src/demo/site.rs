@@ -36,10 +36,9 @@ const FIRST_ADDRESS: u8 = 11;
 /// The port of the web panels, unless another program has it.
 const HTTP_PORT: u16 = 7080;
 
-/// The directory, the names and the addresses. The directory is removed when this is dropped.
 #[derive(Debug)]
 pub(super) struct Site {
-    place: Place,
+    pub(super) place: Place,
     program: PathBuf,
     floors: FloorCount,
     election: Protocol,
@@ -52,14 +51,11 @@ pub(super) struct Site {
     token: String,
     /// The file of the fleet key: other accounts of this machine are not to command the cars.
     fleet_key: PathBuf,
-    cars: Vec<NodeId>,
+    pub(super) cars: Vec<NodeId>,
 }
 
 impl Site {
     /// Looks for a place.
-    ///
-    /// # Errors
-    /// Nothing is left behind.
     pub(super) fn new(
         cars: usize,
         floors: FloorCount,
@@ -121,7 +117,6 @@ impl Site {
         format!("http://{}/#token={}", self.http(0), self.token)
     }
 
-    /// Where a node serves its web panel.
     fn http(&self, car: usize) -> SocketAddrV4 {
         SocketAddrV4::new(address(car), self.http_port)
     }
@@ -132,37 +127,14 @@ impl Site {
         u32::try_from(self.cars.len().div_ceil(CARS_AT_FULL_PACE)).unwrap_or(u32::MAX)
     }
 
-    /// The cars' names.
-    pub(super) fn cars(&self) -> &[NodeId] {
-        &self.cars
-    }
-
-    /// The name of a car, counted from 0, as text.
     pub(super) fn name(&self, car: usize) -> &str {
         self.cars.get(car).map_or("?", NodeId::as_str)
     }
 
-    /// The control socket of a car's simulator.
-    pub(super) fn control(&self, car: usize) -> PathBuf {
-        self.place.control(self.name(car))
-    }
-
-    /// The data directory of a car's node.
     pub(super) fn data_dir(&self, car: usize) -> PathBuf {
         self.place.data_dir(self.name(car))
     }
 
-    /// Where the simulator of a car logs.
-    pub(super) fn simulator_log(&self, car: usize) -> PathBuf {
-        self.place.simulator_log(self.name(car))
-    }
-
-    /// Where the node of a car logs.
-    pub(super) fn node_log(&self, car: usize) -> PathBuf {
-        self.place.node_log(self.name(car))
-    }
-
-    /// The simulator of a car.
     pub(super) fn simulator(&self, car: usize, seed: u64) -> Command {
         let name = self.name(car);
         let simulator = SimulatorCommand {
@@ -178,14 +150,12 @@ impl Site {
         command
     }
 
-    /// The node of a car.
     pub(super) fn node(&self, car: usize) -> Command {
         let mut command = self.with_settings(car, NodeCommand::build);
         command.arg("--allow-faults");
         command
     }
 
-    /// What takes the place of the node of a car after a hang.
     pub(super) fn caretaker(&self, car: usize) -> Command {
         self.with_settings(car, NodeCommand::build_caretaker)
     }
@@ -252,7 +222,6 @@ fn names() -> impl Iterator<Item = String> {
     letters.map(String::from).chain(pairs)
 }
 
-/// The address of a car's node.
 pub(super) fn address(car: usize) -> Ipv4Addr {
     let last = u8::try_from(car).map_or(u8::MAX, |car| FIRST_ADDRESS.saturating_add(car));
     Ipv4Addr::new(127, 0, 0, last)
@@ -265,7 +234,6 @@ fn free_http_port(cars: usize) -> io::Result<u16> {
     if addresses.iter().all(is_free) { Ok(HTTP_PORT) } else { Ok(free_port(&addresses)?.0) }
 }
 
-/// A port for the beacons, and another one where the election has packets of its own.
 fn free_ports(cars: usize, election: Protocol) -> io::Result<(u16, Option<u16>)> {
     let addresses: Vec<_> = (0..cars).map(address).collect();
     // Held until both are known, so that the second is another one.
@@ -315,16 +283,12 @@ mod tests {
     }
 
     #[test]
-    fn sixty_four_cars_have_names_and_addresses_of_their_own() {
+    fn sixty_four_cars_have_names_and_addresses_of_their_own_and_no_more_are_taken() {
         let site = Site::new(64, floors(), Protocol::LowestIp).unwrap();
-        let names: std::collections::BTreeSet<_> = site.cars().iter().collect();
+        let names: std::collections::BTreeSet<_> = site.cars.iter().collect();
         assert_eq!(names.len(), 64);
         assert_eq!(["A", "Z", "AA", "BL"], [0, 25, 26, 63].map(|car| site.name(car)));
         assert_eq!(address(63), Ipv4Addr::new(127, 0, 0, 74));
-    }
-
-    #[test]
-    fn too_many_cars_are_refused() {
         for cars in [0, 65] {
             let refused = Site::new(cars, floors(), Protocol::LowestIp).unwrap_err();
             assert!(matches!(refused, DemoError::Cars(_)));

@@ -18,13 +18,13 @@ use liftmesh_harness::account::{Account, Sight, Tally};
 use liftmesh_harness::{Process, end};
 use liftmesh_lab::Toll;
 
-use super::Options;
 use super::error::{DemoError, log_of};
 use super::leadership::Leadership;
 use super::lines::{Line, Update};
 use super::scene::{CarScene, Event, Life, Phase, Power, Scene, Weight};
 use super::site::{Site, address};
 use super::traffic::{Arrivals, Crowd};
+use super::{Args, GAP};
 use crate::exit::Exit;
 use crate::mesh::Cable;
 use crate::screen::Choice;
@@ -64,21 +64,23 @@ const SETTLE: Duration = Duration::from_secs(2);
 /// What a panel showed before its node stood still is seen within this.
 const LATE: Duration = Duration::from_millis(500);
 
-/// Everything that happens.
 #[derive(Debug)]
 pub(super) struct Stage {
-    options: Options,
+    args: Args,
+    /// Nobody is there to press a key.
+    unattended: bool,
     // The order matters: processes end before their directory is removed.
     actors: Vec<Actor>,
     site: Site,
     updates: Receiver<Update>,
     begun: Instant,
-    scene: Scene,
-    fresh: Vec<Event>,
+    pub(super) scene: Scene,
+    /// What has happened and was not shown yet, the oldest first.
+    pub(super) fresh: Vec<Event>,
     sights: Vec<Sight>,
-    account: Account,
+    pub(super) account: Account,
     /// The lost orders, in words.
-    lost: Vec<String>,
+    pub(super) lost: Vec<String>,
     /// Those that were not served by the end.
     unserved: Vec<String>,
     chaos: Option<Chaos>,
@@ -116,37 +118,30 @@ struct Drain {
     limit: Duration,
 }
 
-impl Drain {
-    fn until(self) -> Duration {
-        self.since + self.limit
-    }
-}
-
-/// Whether the demo goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Course {
-    /// It does.
     On,
-    /// All that was planned has happened.
     Over,
 }
 
 impl Stage {
     /// Starts all processes.
-    ///
-    /// # Errors
-    /// Everything that was started is ended.
-    pub(super) fn open(options: Options, site: Site) -> Result<Self, DemoError> {
-        let count = site.cars().len();
+    pub(super) fn open(args: Args, unattended: bool, site: Site) -> Result<Self, DemoError> {
+        let count = site.cars.len();
+        let gap = GAP / u32::try_from(count).unwrap_or(u32::MAX);
         let (bring, updates) = sync_channel(NEWS);
         let simulators = (0..count)
             .map(|car| {
                 let what = format!("the simulator of car {}", site.name(car));
-                start(what, site.simulator(car, options.seed), site.simulator_log(car))
+                start(
+                    what,
+                    site.simulator(car, args.seed),
+                    site.place.simulator_log(site.name(car)),
+                )
             })
             .collect::<Result<Vec<_>, _>>()?;
         let (mut actors, mut cars) = (Vec::new(), Vec::new());
-        for (car, (simulator, name)) in simulators.into_iter().zip(site.cars()).enumerate() {
+        for (car, (simulator, name)) in simulators.into_iter().zip(&site.cars).enumerate() {
             let (actor, seen) = Actor::start(&site, car, simulator, &bring)?;
             actors.push(actor);
             cars.push(CarScene::new(name.clone(), address(car), seen));
@@ -156,21 +151,21 @@ impl Stage {
                 elapsed: Duration::ZERO,
                 phase: Phase::Starting,
                 power: Power::On,
-                election: options.election,
+                election: args.election,
                 leader: None,
                 panel: site.panel(),
-                seed: options.seed,
-                floors: options.floors,
+                seed: args.seed,
+                floors: args.floors,
                 cars,
                 orders: Vec::new(),
                 events: std::collections::VecDeque::new(),
                 tally: Tally::default(),
                 master_changes: None,
                 arrived: 0,
-                waiting: vec![0; usize::from(options.floors.get())],
+                waiting: vec![0; usize::from(args.floors.get())],
                 choice: Choice::default(),
             },
-            arrivals: Arrivals::new(options.seed, options.floors, count, options.gap).peekable(),
+            arrivals: Arrivals::new(args.seed, args.floors, count, gap).peekable(),
             actors,
             site,
             updates,
@@ -180,55 +175,32 @@ impl Stage {
             account: Account::default(),
             lost: Vec::new(),
             unserved: Vec::new(),
-            chaos: options.chaos.then(|| Chaos::new(options.seed, count)),
-            leadership: Leadership::new(options.election),
-            crowd: Crowd::new(),
+            chaos: args.chaos.then(|| Chaos::new(args.seed, count)),
+            leadership: Leadership::new(args.election),
+            crowd: Crowd::default(),
             traffic: Duration::ZERO,
             ticked_at: Duration::ZERO,
             ready_at: None,
             drain: None,
             dark_since: None,
-            options,
+            args,
+            unattended,
         };
-        let Options { election, seed, .. } = stage.options;
+        let Args { election, seed, .. } = stage.args;
         let text = format!("simulators and nodes started, election {election}, seed {seed}");
         stage.log(None, Weight::Notable, text);
-        if stage.options.unattended {
+        if stage.unattended {
             let text = format!("web panel: {}", stage.scene.panel);
             stage.log(None, Weight::Notable, text);
         }
         Ok(stage)
     }
 
-    /// What is to be seen.
-    pub(super) fn scene(&self) -> &Scene {
-        &self.scene
-    }
-
-    /// What has happened since this was last asked, the oldest first.
-    pub(super) fn fresh(&mut self) -> Vec<Event> {
-        std::mem::take(&mut self.fresh)
-    }
-
-    /// The account.
-    pub(super) fn tally(&self) -> Tally {
-        self.account.tally()
-    }
-
-    /// The lost orders, as text.
-    pub(super) fn lost(&self) -> &[String] {
-        &self.lost
-    }
-
-    /// How many faults chaos has made, by kind.
     pub(super) fn toll(&self) -> Option<&Toll> {
         self.chaos.as_ref().map(Chaos::toll)
     }
 
     /// Takes in changes for this long, and then lets everybody act.
-    ///
-    /// # Errors
-    /// The demo can't continue.
     pub(super) fn go_on(&mut self, period: Duration) -> Result<Course, DemoError> {
         let until = Instant::now() + period;
         loop {
@@ -242,7 +214,6 @@ impl Stage {
         self.perform()
     }
 
-    /// Ends everything in an orderly way.
     pub(super) fn close(self) {
         let Self { actors, site, updates, .. } = self;
         // No thread has to wait until its updates are received.
@@ -303,7 +274,7 @@ impl Stage {
                 scene.life = Life::Hung;
                 self.log(Some(car), Weight::Bad, faults::HANG_NOT_CLEARED);
                 self.start_caretaker(car)?;
-            } else if self.options.unattended || self.scene.phase == Phase::Starting {
+            } else if self.unattended || self.scene.phase == Phase::Starting {
                 return Err(failure);
             } else {
                 scene.life = Life::Ended(status.to_string());
@@ -353,7 +324,6 @@ impl Actor {
     }
 }
 
-/// How long a fleet may take to form.
 fn fleet_limit(cars: usize) -> Duration {
     FLEET_LIMIT + FLEET_LIMIT_PER_CAR * u32::try_from(cars).unwrap_or(u32::MAX)
 }
@@ -369,18 +339,17 @@ fn drain_limit(floors: FloorCount, cars: usize, open: usize, chaos: bool) -> Dur
 }
 
 fn start_node(site: &Site, car: usize) -> Result<Process, DemoError> {
-    start(format!("node {}", site.name(car)), site.node(car), site.node_log(car))
+    start(format!("node {}", site.name(car)), site.node(car), site.place.node_log(site.name(car)))
 }
 
 fn start(what: String, command: Command, log: PathBuf) -> Result<Process, DemoError> {
     Process::start(&*what, command, log).map_err(|source| DemoError::Start { what, source })
 }
 
-/// Waits for the simulator's control socket.
 fn connect(site: &Site, car: usize, simulator: &mut Process) -> Result<ControlClient, DemoError> {
     let limit = Instant::now() + SIMULATOR_LIMIT;
     loop {
-        let error = match ControlClient::connect(site.control(car)) {
+        let error = match ControlClient::connect(site.place.control(site.name(car))) {
             Ok(client) => return Ok(client),
             Err(error) => error,
         };

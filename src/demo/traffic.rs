@@ -13,12 +13,9 @@ const PRESS_AGAIN: Duration = Duration::from_secs(3);
 /// The first passenger comes this long after the start of the traffic.
 const FIRST: Duration = Duration::from_millis(400);
 
-/// The arrival of a passenger at a landing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Arrival {
-    /// When, since the start of the traffic.
     pub(super) at: Duration,
-    /// The landing.
     pub(super) from: Floor,
     /// Where to; another floor.
     pub(super) to: Floor,
@@ -67,17 +64,14 @@ impl Iterator for Arrivals {
     }
 }
 
-/// An action of a passenger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Deed {
     /// Presses a button on the panel of this car.
     Press(usize, Button),
-    /// Has got off where he wanted to.
     Arrived,
 }
 
-/// All passengers who wait or ride.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Crowd {
     waiting: Vec<Waiting>,
     riding: Vec<Riding>,
@@ -100,12 +94,6 @@ struct Riding {
 }
 
 impl Crowd {
-    /// Nobody.
-    pub(super) fn new() -> Self {
-        Self { waiting: Vec::new(), riding: Vec::new() }
-    }
-
-    /// Somebody comes.
     pub(super) fn join(&mut self, arrival: &Arrival) {
         let Some(direction) = arrival.from.direction_to(arrival.to) else {
             return;
@@ -119,17 +107,14 @@ impl Crowd {
         });
     }
 
-    /// How many wait at a landing.
     pub(super) fn waiting_at(&self, floor: Floor) -> usize {
         self.waiting.iter().filter(|one| one.from == floor).count()
     }
 
-    /// How many ride in a car, counted from 0.
     pub(super) fn riding_in(&self, car: usize) -> usize {
         self.riding.iter().filter(|one| one.car == car).count()
     }
 
-    /// All passengers look at the cars and act.
     pub(super) fn step(&mut self, now: Duration, cars: &[Sight]) -> Vec<Deed> {
         let mut deeds = Vec::new();
         self.get_off(cars, &mut deeds);

@@ -13,12 +13,10 @@ use super::picture::picture;
 use super::scene::{Event, Scene};
 use crate::screen;
 
-/// A screen, or lines.
 #[derive(Debug)]
 pub(super) enum View {
     /// In a terminal. It is restored when this is dropped, and by the panic hook.
     Screen(DefaultTerminal),
-    /// Anywhere.
     Lines,
 }
 
@@ -29,9 +27,6 @@ impl View {
     }
 
     /// A screen or lines, as [`has_screen`](Self::has_screen) says.
-    ///
-    /// # Errors
-    /// The terminal cannot be set up; it is as it was.
     pub(super) fn open(headless: bool) -> io::Result<Self> {
         if Self::has_screen(headless) {
             return Ok(Self::Screen(ratatui::try_init()?));
@@ -39,15 +34,11 @@ impl View {
         Ok(Self::Lines)
     }
 
-    /// Whether there is a terminal with keys.
     pub(super) fn is_screen(&self) -> bool {
         matches!(self, Self::Screen(_))
     }
 
     /// Shows the scene and the new events, oldest first.
-    ///
-    /// # Errors
-    /// The reader is gone.
     pub(super) fn show(&mut self, scene: &Scene, fresh: &[Event]) -> io::Result<()> {
         match self {
             Self::Screen(terminal) => {
@@ -64,9 +55,6 @@ impl View {
     }
 
     /// The keys pressed since the last call.
-    ///
-    /// # Errors
-    /// The terminal is gone.
     pub(super) fn keys(&mut self) -> io::Result<Vec<KeyCode>> {
         let mut keys = Vec::new();
         while self.is_screen() && event::poll(Duration::ZERO)? {
@@ -85,9 +73,6 @@ impl Drop for View {
 }
 
 /// Writes the last lines of a demo: the faults of chaos, if any, and the account.
-///
-/// # Errors
-/// Nobody reads.
 pub(super) fn conclude(
     toll: Option<&Toll>,
     tally: Tally,

@@ -23,7 +23,6 @@ const BAR: usize = 8;
 /// A list with one row: its frame, its header and the row.
 const LEAST: u16 = 4;
 
-/// A row of the nodes.
 #[derive(Debug)]
 pub(crate) struct Node<'a> {
     pub(crate) name: &'a str,
@@ -33,7 +32,6 @@ pub(crate) struct Node<'a> {
     pub(crate) more: [Span<'a>; 2],
 }
 
-/// An event.
 #[derive(Debug)]
 pub(crate) struct Entry<'a> {
     /// When, and where.
@@ -98,7 +96,7 @@ pub(super) fn draw_nodes(
 }
 
 /// Draws the open orders, oldest first.
-pub(super) fn draw_orders(orders: &[OrderStatus], frame: &mut Frame<'_>, area: Rect) {
+pub(super) fn draw_orders(orders: &[&OrderStatus], frame: &mut Frame<'_>, area: Rect) {
     let wide = area.width >= LISTS;
     let rows = orders.iter().map(|order| {
         let assignee = order.car.as_ref().map_or("–", |car| car.as_str());

@@ -46,7 +46,6 @@ pub(crate) struct Bank<'a> {
     pub(crate) choice: Choice,
 }
 
-/// A car in its shaft.
 #[derive(Debug)]
 pub(crate) struct Cabin<'a> {
     pub(crate) name: &'a str,
@@ -72,12 +71,9 @@ pub(crate) struct Cabin<'a> {
     pub(crate) condition: Label,
 }
 
-/// Words for what a car or node does.
 #[derive(Debug)]
 pub(crate) struct Label {
-    /// Where there is room.
     pub(crate) long: Cow<'static, str>,
-    /// Where there is none.
     pub(crate) short: Cow<'static, str>,
     pub(crate) style: Style,
 }
@@ -89,7 +85,6 @@ impl Label {
         Self { long: word.clone(), short: word, style }
     }
 
-    /// With a shorter form.
     pub(crate) fn or_short(self, short: impl Into<Cow<'static, str>>) -> Self {
         Self { short: short.into(), ..self }
     }
@@ -103,7 +98,6 @@ pub(super) fn width(bank: &Bank<'_>) -> (u16, u16) {
     (width(CAR + BESIDE), least)
 }
 
-/// Draws all shafts.
 pub(super) fn draw(bank: &Bank<'_>, frame: &mut Frame<'_>, area: Rect) {
     let inner = block("").inner(area);
     let rows = inner.height.saturating_sub(HEAD + FOOT);
@@ -166,14 +160,12 @@ fn title(bank: &Bank<'_>, cars: Range<usize>, floors: Range<u16>) -> String {
     format!("Shafts{cars}{floors}")
 }
 
-/// Which floors are shown, and where.
 struct View {
     area: Rect,
     lines: u16,
     lowest: u16,
 }
 
-/// Where one shaft stands.
 struct Column {
     x: u16,
     car: u16,
@@ -374,7 +366,6 @@ fn eighths(filled: i32) -> char {
     }
 }
 
-/// Lines to steps.
 #[expect(clippy::cast_possible_truncation, reason = "a shaft on the screen is far below the range")]
 fn steps(lines: f64) -> i32 {
     (lines * f64::from(STEPS)).round() as i32

@@ -3,6 +3,7 @@ use elevator_fleet::settings::{MOST_SETTINGS, Words};
 use elevator_fleet::wire::Nonce;
 
 use super::*;
+use crate::clearance::ClearError;
 use crate::journal::{Account, Journal};
 use crate::offline::{Offline, OfflineError};
 
@@ -130,7 +131,7 @@ fn a_node_that_does_not_run_has_the_token_when_it_starts() {
     let directory = tempfile::tempdir().unwrap();
     let node = NodeId::new("A").unwrap();
     let nameless = Offline::open(directory.path(), None);
-    assert!(matches!(nameless, Err(OfflineError::Nameless(_))));
+    assert!(matches!(nameless, Err(OfflineError::Place(ClearError::Nameless))));
     let token = draw().unwrap();
     for change in
         [create("kiosk", Scope::Call, &token), create("robot", Scope::View, "x"), revoke("robot")]
@@ -151,5 +152,5 @@ fn a_node_that_does_not_run_has_the_token_when_it_starts() {
     assert!(audit.contains("token/robot") && audit.contains("revoked"), "{audit}");
     drop(journal);
     let gone = Offline::open(&directory.path().join("none"), Some(node));
-    assert!(matches!(gone, Err(OfflineError::Directory { .. })));
+    assert!(matches!(gone, Err(OfflineError::Place(ClearError::Directory { .. }))));
 }

@@ -9,8 +9,9 @@ use std::time::Instant;
 
 use elevator_driver::FloorCount;
 use elevator_fleet::model::Role;
-use elevator_fleet::node::{ConflictKind, FleetStatus, LossCause, Status};
+use elevator_fleet::node::{ConflictKind, LossCause, Status};
 use elevator_fleet::wire::{NodeState, Protocol};
+use liftmesh_api::State;
 use liftmesh_harness::NodeCommand;
 use liftmesh_harness::building::{Building, Line, PATIENCE, skip};
 use serde_json::Value;
@@ -44,7 +45,7 @@ fn wait(
 }
 
 /// What a node shows of the whole fleet.
-fn fleet(building: &Building, name: &str) -> FleetStatus {
+fn fleet(building: &Building, name: &str) -> State {
     let shown = building.done(name, &["status", "--fleet", "--json"]);
     serde_json::from_str(&shown).expect("a fleet")
 }
@@ -67,12 +68,13 @@ fn a_lost_peer_is_shown_until_it_comes_back() {
     for name in THREE {
         building.wait("the order is everywhere", |building| {
             let seen = fleet(building, name);
-            seen.orders.len() == 1 && seen.orders[0].holders == 3
+            seen.orders.len() == 1 && seen.orders[0].what.holders == 3
         });
-        let seen = fleet(&building, name);
-        assert_eq!(seen.seen_by, *name);
+        let seen = fleet(&building, name).fleet;
+        assert_eq!(seen.node, *name);
         assert_eq!(seen.master.expect("a master"), "A");
-        let nodes: Vec<_> = seen.nodes.iter().map(|node| node.node.as_str()).collect();
+        let mut nodes: Vec<_> = seen.nodes.iter().map(|node| node.node.as_str()).collect();
+        nodes.sort_unstable();
         assert_eq!(nodes, THREE);
         assert!(seen.nodes.iter().all(|node| node.role == Role::Indicator && node.synced));
     }

@@ -54,9 +54,8 @@ pub use action::Action;
 pub use inputs::{CallRequest, Press, Pressed, Requested};
 pub use settings::{Identity, NodeSettings};
 pub use status::{
-    AccessStatus, ConflictStatus, DispatchStatus, FleetKeysStatus, FleetStatus, FollowedCall,
-    HangStatus, LostStatus, OrderStatus, PeerStatus, ReleaseStatus, ScheduleStatus, SettingStatus,
-    Status,
+    AccessStatus, ConflictStatus, DispatchStatus, FleetKeysStatus, FollowedCall, HangStatus,
+    LostStatus, OrderStatus, PeerStatus, ReleaseStatus, ScheduleStatus, SettingStatus, Status,
 };
 
 pub use crate::election::LinkSide;

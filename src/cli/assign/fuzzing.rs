@@ -10,7 +10,6 @@ use super::input::Snapshot;
 /// A hall call: its floor, and its direction.
 type HallCall = (u8, Direction);
 
-/// An input that was solved.
 #[derive(Debug)]
 pub struct Assigned {
     /// The calls of the input, and how many cars it has.

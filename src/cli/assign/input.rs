@@ -7,21 +7,24 @@ use std::io::Read;
 
 use elevator_driver::Direction;
 use elevator_fleet::dispatch::one_shot::{Bank, BankError, Behaviour, Car};
-use serde::de::{Error, IgnoredAny, MapAccess, Visitor};
+use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use super::AssignError;
 
-/// Cars and calls as the course's program takes them.
-#[derive(Debug)]
+/// Cars and calls as the course's program takes them. Unknown keys are ignored.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", expecting = "an object with hallRequests and states")]
 pub(super) struct Snapshot {
     hall_requests: Vec<Row>,
-    states: BTreeMap<String, State>,
-    warnings: Vec<String>,
+    states: States,
+    #[serde(flatten)]
+    unknown: BTreeMap<String, Value>,
 }
 
 /// The cars by id, and what was tolerated in them.
+#[derive(Debug)]
 struct States {
     cars: BTreeMap<String, State>,
     warnings: Vec<String>,
@@ -32,23 +35,22 @@ struct States {
 #[serde(try_from = "Vec<bool>")]
 struct Row([bool; 2]);
 
-/// Not a row of hall requests.
 #[derive(Debug, thiserror::Error)]
 #[error("a floor in hallRequests has {0} values, but must have 2: up and down")]
 struct RowError(usize);
 
-/// A car.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct State {
-    behaviour: BehaviourForm,
+    #[serde(with = "BehaviourForm")]
+    behaviour: Behaviour,
     floor: i64,
     direction: DirectionForm,
     cab_requests: Vec<bool>,
 }
 
-#[derive(Debug, Clone, Copy, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Deserialize)]
+#[serde(remote = "Behaviour", rename_all = "camelCase")]
 enum BehaviourForm {
     Idle,
     Moving,
@@ -89,15 +91,15 @@ impl Snapshot {
 
     /// The id and the cab requests of each car, in the order of [`Snapshot::bank`].
     pub(super) fn cars(&self) -> impl Iterator<Item = (&str, &[bool])> {
-        self.states.iter().map(|(id, state)| (id.as_str(), state.cab_requests.as_slice()))
+        self.states.cars.iter().map(|(id, state)| (id.as_str(), state.cab_requests.as_slice()))
     }
 
     /// What was tolerated, in words.
-    pub(super) fn warnings(&self) -> &[String] {
-        &self.warnings
+    pub(super) fn warnings(&self) -> Vec<String> {
+        let unknown = self.unknown.keys().map(|key| format!("unknown key {key:?} is ignored"));
+        unknown.chain(self.states.warnings.iter().cloned()).collect()
     }
 
-    /// The calls of the landings.
     #[cfg(feature = "fuzzing")]
     pub(super) fn asked(&self) -> std::collections::BTreeSet<(u8, Direction)> {
         let of_floor = |(floor, row): (usize, &Row)| {
@@ -109,13 +111,13 @@ impl Snapshot {
     }
 
     pub(super) fn bank(&self) -> Result<Bank, AssignError> {
-        let cars: Vec<_> = self.states.values().map(State::car).collect();
+        let cars: Vec<_> = self.states.cars.values().map(State::car).collect();
         let hall_calls: Vec<_> = self.hall_requests.iter().map(|row| row.0).collect();
         Bank::new(&hall_calls, &cars).map_err(|error| match error {
             BankError::NoCars => AssignError::NoStates,
             BankError::Floors(_) => AssignError::Floors(self.hall_requests.len()),
             BankError::Car { car, problem } => AssignError::State {
-                id: self.states.keys().nth(car).cloned().unwrap_or_default(),
+                id: self.states.cars.keys().nth(car).cloned().unwrap_or_default(),
                 problem,
             },
         })
@@ -133,11 +135,7 @@ impl TryFrom<Vec<bool>> for Row {
 impl State {
     fn car(&self) -> Car {
         Car {
-            behaviour: match self.behaviour {
-                BehaviourForm::Idle => Behaviour::Idle,
-                BehaviourForm::Moving => Behaviour::Moving,
-                BehaviourForm::DoorOpen => Behaviour::DoorOpen,
-            },
+            behaviour: self.behaviour,
             floor: self.floor,
             direction: match self.direction {
                 DirectionForm::Up => Some(Direction::Up),
@@ -146,47 +144,6 @@ impl State {
             },
             car_calls: self.cab_requests.clone(),
         }
-    }
-}
-
-/// Unknown keys are ignored, and there is one of each other.
-impl<'de> Deserialize<'de> for Snapshot {
-    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
-        struct Parts;
-
-        impl<'de> Visitor<'de> for Parts {
-            type Value = Snapshot;
-
-            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                formatter.write_str("an object with hallRequests and states")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let (mut rows, mut states) = (None, None);
-                let mut warnings = Vec::new();
-                while let Some(key) = map.next_key::<String>()? {
-                    let is_twice = match key.as_str() {
-                        "hallRequests" => rows.replace(map.next_value()?).is_some(),
-                        "states" => states.replace(map.next_value::<States>()?).is_some(),
-                        _ => {
-                            map.next_value::<IgnoredAny>()?;
-                            warnings.push(format!("unknown key {key:?} is ignored"));
-                            false
-                        }
-                    };
-                    if is_twice {
-                        return Err(Error::custom(format_args!("duplicate key {key}")));
-                    }
-                }
-                let hall_requests = rows.ok_or_else(|| Error::missing_field("hallRequests"))?;
-                let States { cars, warnings: of_cars } =
-                    states.ok_or_else(|| Error::missing_field("states"))?;
-                warnings.extend(of_cars);
-                Ok(Snapshot { hall_requests, states: cars, warnings })
-            }
-        }
-
-        input.deserialize_map(Parts)
     }
 }
 

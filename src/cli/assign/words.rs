@@ -35,7 +35,6 @@ pub(crate) fn tolerant(words: Vec<OsString>) -> Vec<OsString> {
     kept
 }
 
-/// An option as this program spells it.
 struct Spelled {
     word: OsString,
     /// Whether the next word is its value.

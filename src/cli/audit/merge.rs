@@ -9,7 +9,6 @@ use serde::Serialize;
 
 use crate::journal::{AuditEvent, AuditRecord};
 
-/// A record of one or several logs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Entry {
     /// That of the node where the command was entered, if its log was read: it has the account.

@@ -1,21 +1,19 @@
 //! `liftmesh lab campaign`: storms of random faults, and calms between them, over many seeds.
 
 mod report;
-mod seeds;
 mod shrink;
 
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use elevator_fleet::election::{ElectionSettings, Preset};
 use elevator_fleet::wire::Protocol;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use liftmesh_lab::{Campaign, Summary, Verdict};
+use liftmesh_lab::{Campaign, Summary};
 
 use self::report::Measured;
-use self::seeds::Seeds;
 use super::{LabError, files};
 use crate::cli::{CommandError, output};
 
@@ -34,15 +32,14 @@ Examples:
   liftmesh lab campaign --seeds 17
   liftmesh lab campaign --script lowest-ip-17.json";
 
-/// The arguments of `liftmesh lab campaign`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct CampaignArgs {
-    /// A range of seeds, including the last, or one seed [default: 1..10]
-    #[arg(long, value_name = "FIRST..LAST")]
-    pub(crate) seeds: Option<Seeds>,
+    /// A range of seeds, including the last, or one seed
+    #[arg(long, value_name = "FIRST..LAST", default_value = "1..10", value_parser = seeds)]
+    pub(crate) seeds: RangeInclusive<u64>,
     /// The election protocol, or all of them
     #[arg(long, visible_alias = "protocol", value_name = "NAME", default_value = "lowest-ip",
-          value_parser = ProtocolsParser)]
+          value_parser = protocols())]
     pub(crate) election: Protocols,
     /// Settings of the protocol
     #[arg(long, value_name = "NAME", default_value = "fleet", value_parser = super::preset())]
@@ -68,40 +65,27 @@ pub(crate) struct CampaignArgs {
     pub(crate) script: Option<PathBuf>,
 }
 
-/// Reads a whole number of hours.
 fn hours(text: &str) -> Result<Duration, std::num::ParseIntError> {
     text.parse::<u32>().map(|hours| Duration::from_hours(hours.into()))
 }
 
-/// One protocol, or all of them.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Protocols(Vec<Protocol>);
-
-/// Reads the name of a protocol, or `all`.
-#[derive(Debug, Clone)]
-struct ProtocolsParser;
-
-impl TypedValueParser for ProtocolsParser {
-    type Value = Protocols;
-
-    fn parse_ref(
-        &self,
-        command: &clap::Command,
-        arg: Option<&clap::Arg>,
-        value: &std::ffi::OsStr,
-    ) -> Result<Self::Value, clap::Error> {
-        if value == "all" {
-            return Ok(Protocols(Protocol::ALL.to_vec()));
-        }
-        StringValueParser::new().parse_ref(command, arg, value)?;
-        let protocol = crate::demo::protocol().parse_ref(command, arg, value)?;
-        Ok(Protocols(vec![protocol]))
+fn seeds(text: &str) -> Result<RangeInclusive<u64>, String> {
+    let (first, last) = text.split_once("..").unwrap_or((text, text));
+    let number = |text: &str| text.trim().parse::<u64>().ok();
+    match (number(first), number(last.trim_start_matches('='))) {
+        (Some(first), Some(last)) if first <= last => Ok(first..=last),
+        (Some(_), Some(_)) => Err("the last seed comes before the first".to_owned()),
+        (_, _) => Err("seeds are numbers, such as 1..40".to_owned()),
     }
+}
 
-    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        let names = Protocol::ALL.map(|protocol| PossibleValue::new(protocol.to_string()));
-        Some(Box::new(names.into_iter().chain([PossibleValue::new("all")])))
-    }
+/// What one name means: clap would take a plain `Vec` for several names.
+type Protocols = Vec<Protocol>;
+
+fn protocols() -> impl TypedValueParser<Value = Protocols> {
+    let names = Protocol::ALL.map(|protocol| protocol.to_string());
+    PossibleValuesParser::new(names.into_iter().chain(["all".to_owned()]))
+        .map(|name| name.parse().map_or_else(|_all| Protocol::ALL.to_vec(), |one| vec![one]))
 }
 
 impl CampaignArgs {
@@ -110,10 +94,9 @@ impl CampaignArgs {
             return shrink::replay(path);
         }
         files::touch(&self.json)?;
-        let Protocols(protocols) = &self.election;
         let mut measured = Vec::new();
         let mut to_shrink = self.shrink;
-        for protocol in protocols {
+        for protocol in &self.election {
             measured.push(self.sweep(*protocol, &mut to_shrink)?);
         }
         output::print(&report::table_of(&measured))?;
@@ -130,12 +113,14 @@ impl CampaignArgs {
 
     /// Runs the seeds of a protocol, and prints each that fails.
     fn sweep(&self, protocol: Protocol, to_shrink: &mut usize) -> Result<Measured, CommandError> {
-        let (first, last) = self.seeds.clone().unwrap_or_default().ends();
+        let (first, last) = (*self.seeds.start(), *self.seeds.end());
         let seeds = first..=if self.hours.is_some() { u64::MAX } else { last };
-        let bar = match self.hours {
-            None => progress(last.saturating_sub(first).saturating_add(1), protocol, "seeds"),
-            Some(hours) => progress(hours.as_secs() / 60, protocol, "simulated minutes"),
+        let (length, what) = match self.hours {
+            None => ((last - first).saturating_add(1), "seeds"),
+            Some(hours) => (hours.as_secs() / 60, "simulated minutes"),
         };
+        let template = format!("{protocol} {{bar:40}} {{pos}} of {{len}} {what}, {{eta}} to go");
+        let bar = files::progress(length, &template);
         let began = Instant::now();
         let mut summary = Summary::new(protocol, self.preset);
         let mut failing = Vec::new();
@@ -147,7 +132,8 @@ impl CampaignArgs {
                 Some(_) => bar.set_position(summary.tally.simulated.as_secs() / 60),
             }
             if !verdict.violations.is_empty() {
-                bar.suspend(|| output::print(&self.page(protocol, &verdict)))?;
+                let page = report::page(protocol, self.preset, self.duration, &verdict);
+                bar.suspend(|| output::print(&page))?;
                 failing.push(verdict);
             }
             if self.hours.is_some_and(|hours| summary.tally.simulated >= hours) {
@@ -164,11 +150,6 @@ impl CampaignArgs {
         }
         Ok(Measured { summary, took })
     }
-
-    /// What was wrong with a seed, and how to see it again.
-    fn page(&self, protocol: Protocol, verdict: &Verdict) -> String {
-        report::page(protocol, self.preset, self.duration, verdict)
-    }
 }
 
 /// Fails if a seed has failed, or if too many are void.
@@ -183,14 +164,6 @@ fn judge(measured: &[Measured]) -> Result<(), CommandError> {
         return Err(LabError::Void { void: void.len(), number: *seeds }.into());
     }
     Ok(())
-}
-
-/// Shown on standard error if that is a terminal.
-fn progress(length: u64, protocol: Protocol, what: &str) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(Some(length), ProgressDrawTarget::stderr());
-    let template = format!("{protocol} {{bar:40}} {{pos}} of {{len}} {what}, {{eta}} to go");
-    let style = ProgressStyle::with_template(&template);
-    style.map_or(bar.clone(), |style| bar.with_style(style))
 }
 
 #[cfg(test)]

@@ -6,11 +6,10 @@ use std::time::Duration;
 use clap::Args;
 use liftmesh_lab::elections::{
     Broken, Cell, Comparison, Conditions, Contestant, Growth, Interval, Level, Measure, Quantile,
-    Run, Situation, UnknownContestant, UnknownName, check, growth, plot, summary, write_csv,
-    write_json,
+    Run, Situation, UnknownName, check, growth, plot, summary, write_csv, write_json,
 };
 
-use super::{LabError, files};
+use super::{LabError, files, titled};
 use crate::cli::table::table;
 use crate::cli::{CommandError, output};
 
@@ -27,15 +26,13 @@ Examples:
   liftmesh lab elections --situations quiet --conditions jitter,bursts --sizes 8 --watch 600
   liftmesh lab elections --situations all --sizes 2,4,8,16,32,64 --losses 0,5,25 --check";
 
-/// The most seeds of each.
 const MOST_ROUNDS: u64 = 100_000;
 
-/// The arguments of `liftmesh lab elections`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ElectionsArgs {
     /// Contestants: protocols, with or without variants
     #[arg(long, alias = "protocols", value_name = "NAMES", value_delimiter = ',',
-          default_value = "all", value_parser = Contestants::parse)]
+          default_value = "all", value_parser = Contestant::list)]
     contestants: Vec<Contestants>,
     /// Fleet sizes in nodes, 2 to 200
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',', default_value = "2,4,8,16,32",
@@ -52,7 +49,7 @@ pub(crate) struct ElectionsArgs {
     /// hung-returns, partition, merge, quiet, one-way, non-transitive, churn; or all
     #[arg(long, value_name = "NAMES", value_delimiter = ',',
           default_value = "start,master-dead,power-loss,master-hung,merge,quiet",
-          value_parser = Situations::parse)]
+          value_parser = situations)]
     situations: Vec<Situations>,
     /// Seconds to watch a fleet in situations where it need not settle: quiet, one-way,
     /// non-transitive, churn
@@ -83,26 +80,12 @@ pub(crate) struct ElectionsArgs {
     check: bool,
 }
 
-/// What one name means: a contestant, or several.
-#[derive(Debug, Clone)]
-struct Contestants(Vec<Contestant>);
+/// What one name means: clap would take a plain `Vec` for several names.
+type Contestants = Vec<Contestant>;
+type Situations = Vec<Situation>;
 
-impl Contestants {
-    fn parse(text: &str) -> Result<Self, UnknownContestant> {
-        Contestant::list(text).map(Self)
-    }
-}
-
-/// What one name means: a situation, or all.
-#[derive(Debug, Clone)]
-struct Situations(Vec<Situation>);
-
-impl Situations {
-    fn parse(text: &str) -> Result<Self, UnknownName> {
-        let all = || Situation::ALL.to_vec();
-        let some = if text == "all" { all() } else { vec![text.parse()?] };
-        Ok(Self(some))
-    }
+fn situations(text: &str) -> Result<Situations, UnknownName> {
+    Ok(if text == "all" { Situation::ALL.to_vec() } else { vec![text.parse()?] })
 }
 
 impl ElectionsArgs {
@@ -113,7 +96,7 @@ impl ElectionsArgs {
             return Err(self.too_small().into());
         }
         self.touch()?;
-        let bar = files::progress(trials, "fleets");
+        let bar = files::progress(trials as u64, "{bar:40} {pos} of {len} fleets, {eta} to go");
         let runs = comparison.run(|_| bar.inc(1)).map_err(LabError::from)?;
         bar.finish_and_clear();
         let (cells, growth) = (summary(&runs), growth(&runs));
@@ -130,11 +113,11 @@ impl ElectionsArgs {
 
     fn comparison(&self) -> Comparison {
         Comparison {
-            contestants: self.contestants.iter().flat_map(|some| some.0.clone()).collect(),
+            contestants: self.contestants.concat(),
             sizes: self.sizes.clone(),
             losses: self.losses.clone(),
             conditions: self.conditions.clone(),
-            situations: self.situations.iter().flat_map(|some| some.0.clone()).collect(),
+            situations: self.situations.concat(),
             watch: Duration::from_secs(self.watch),
             seed: self.seed,
             rounds: self.rounds,
@@ -143,8 +126,8 @@ impl ElectionsArgs {
 
     /// Why there is no trial: every fleet is too small for every situation.
     fn too_small(&self) -> LabError {
-        let situations = self.situations.iter().flat_map(|some| some.0.iter().copied());
-        let least = situations.min_by_key(|situation| situation.smallest());
+        let least =
+            self.situations.concat().into_iter().min_by_key(|situation| situation.smallest());
         let situation = least.unwrap_or(Situation::Start);
         LabError::Small { situation, smallest: situation.smallest() }
     }
@@ -174,7 +157,6 @@ fn list(broken: &[Broken]) -> String {
     broken.iter().map(|broken| format!("  {broken}")).collect::<Vec<_>>().join("\n")
 }
 
-/// One table for each situation and condition, and one of growth.
 fn page(cells: &[Cell], growth: &[Growth]) -> String {
     let mut sections = Vec::new();
     for situation in Situation::ALL {
@@ -200,92 +182,63 @@ fn section(situation: Situation, conditions: Conditions, cells: &[&Cell]) -> Str
         Conditions::Jitter | Conditions::Bursts | Conditions::Clocks => format!(", {conditions}"),
     };
     let title = format!("{situation}{network}: {}", situation.title());
-    if situation.settles() {
-        let heading = [
-            "CONTESTANT",
-            "NODES",
-            "LOSS",
-            "MEDIAN",
-            "95 % CI",
-            "P95",
-            "P99",
-            "UNSETTLED",
-            "MESSAGES",
-            "MOST",
-            "NO MASTER",
-            "TWO",
-        ];
-        let table = table(heading, cells.iter().map(|cell| settling_row(cell)));
-        format!(
-            "{title}\n(times in ms; messages beyond those of a quiet fleet: mean and most; ms \
-             without a master and with two: mean)\n{table}"
-        )
+    let (units, table) = if situation.settles() {
+        let table = titled(cells.iter().map(|cell| settling_row(cell)));
+        let units = "(times in ms; messages beyond those of a quiet fleet: mean and most; ms without a \
+                     master and with two: mean)";
+        (units, table)
     } else {
-        let heading = [
-            "CONTESTANT",
-            "NODES",
-            "LOSS",
-            "MESSAGES/S",
-            "SENT B/S",
-            "RECEIVED B/S",
-            "BEACONS/S",
-            "NO MASTER",
-            "TWO",
-            "CHANGES/H",
-            "95 % CI",
-            "UNSETTLED",
-        ];
-        let table = table(heading, cells.iter().map(|cell| watched_row(cell)));
-        format!(
-            "{title}\n(election packets a second, and their bytes; share of the time without a \
-             master and with two)\n{table}"
-        )
-    }
+        let table = titled(cells.iter().map(|cell| watched_row(cell)));
+        let units = "(election packets a second, and their bytes; share of the time without a master \
+                     and with two)";
+        (units, table)
+    };
+    format!("{title}\n{units}\n{table}")
 }
 
-fn settling_row(cell: &Cell) -> [String; 12] {
+fn settling_row(cell: &Cell) -> [(&'static str, String); 12] {
     let estimate = |quantile: Option<Quantile>| time(quantile.map(|quantile| quantile.estimate));
     let range = cell.median.and_then(|median| {
         Some(format!("{}-{}", time(Some(median.low?)), time(Some(median.high?))))
     });
     let (excess, most) = cell.excess;
     [
-        cell.contestant.to_string(),
-        cell.size.to_string(),
-        format!("{} %", cell.loss),
-        estimate(cell.median),
-        range.unwrap_or_else(|| "-".to_owned()),
-        estimate(cell.p95),
-        estimate(cell.p99),
-        format!("{} of {}", cell.unsettled, cell.runs),
-        whole(excess.estimate),
-        whole(most),
-        format!("{:.0}", cell.without_master_ms.0),
-        format!("{:.0}", cell.two_masters_ms.0),
+        ("CONTESTANT", cell.contestant.to_string()),
+        ("NODES", cell.size.to_string()),
+        ("LOSS", format!("{} %", cell.loss)),
+        ("MEDIAN", estimate(cell.median)),
+        ("95 % CI", range.unwrap_or_else(|| "-".to_owned())),
+        ("P95", estimate(cell.p95)),
+        ("P99", estimate(cell.p99)),
+        ("UNSETTLED", format!("{} of {}", cell.unsettled, cell.runs)),
+        ("MESSAGES", whole(excess.estimate)),
+        ("MOST", whole(most)),
+        ("NO MASTER", format!("{:.0}", cell.without_master_ms.0)),
+        ("TWO", format!("{:.0}", cell.two_masters_ms.0)),
     ]
 }
 
-fn watched_row(cell: &Cell) -> [String; 12] {
-    let seconds = cell.watched_ms / 1_000.0;
-    let per_second = |count: f64| format!("{:.1}", count / seconds.max(f64::MIN_POSITIVE));
-    let share =
-        |time: f64| format!("{:.3} %", time / cell.watched_ms.max(f64::MIN_POSITIVE) * 100.0);
+fn watched_row(cell: &Cell) -> [(&'static str, String); 12] {
+    let watched = cell.watched_ms.max(f64::MIN_POSITIVE);
+    let rate = |count: f64| count / (watched / 1_000.0);
+    let per_second = |count: f64| format!("{:.1}", rate(count));
+    let share = |time: f64| format!("{:.3} %", time / watched * 100.0);
     let hourly = |of: fn(Interval) -> f64| {
         cell.changes_per_hour.map_or_else(|| "-".to_owned(), |rate| format!("{:.1}", of(rate)))
     };
     [
-        cell.contestant.to_string(),
-        cell.size.to_string(),
-        format!("{} %", cell.loss),
-        per_second(cell.packets(|wire| wire.election.sent)),
-        whole(cell.packets(|wire| wire.election.sent_bytes) / seconds.max(f64::MIN_POSITIVE)),
-        whole(cell.packets(|wire| wire.election.received_bytes) / seconds.max(f64::MIN_POSITIVE)),
-        per_second(cell.packets(|wire| wire.beacons.sent)),
-        share(cell.without_master_ms.0),
-        share(cell.two_masters_ms.0),
-        hourly(|rate| rate.estimate),
-        format!("{}-{}", hourly(|rate| rate.low), hourly(|rate| rate.high)),
-        format!("{} of {}", cell.unsettled, cell.runs),
+        ("CONTESTANT", cell.contestant.to_string()),
+        ("NODES", cell.size.to_string()),
+        ("LOSS", format!("{} %", cell.loss)),
+        ("MESSAGES/S", per_second(cell.packets(|wire| wire.election.sent))),
+        ("SENT B/S", whole(rate(cell.packets(|wire| wire.election.sent_bytes)))),
+        ("RECEIVED B/S", whole(rate(cell.packets(|wire| wire.election.received_bytes)))),
+        ("BEACONS/S", per_second(cell.packets(|wire| wire.beacons.sent))),
+        ("NO MASTER", share(cell.without_master_ms.0)),
+        ("TWO", share(cell.two_masters_ms.0)),
+        ("CHANGES/H", hourly(|rate| rate.estimate)),
+        ("95 % CI", format!("{}-{}", hourly(|rate| rate.low), hourly(|rate| rate.high))),
+        ("UNSETTLED", format!("{} of {}", cell.unsettled, cell.runs)),
     ]
 }
 
@@ -346,20 +299,12 @@ mod tests {
     use std::fs::File;
     use std::io::Read;
 
-    use clap::Parser;
     use flate2::read::GzDecoder;
 
     use super::*;
 
-    #[derive(Debug, Parser)]
-    struct Line {
-        #[command(flatten)]
-        elections: ElectionsArgs,
-    }
-
     fn args(line: &str) -> Result<ElectionsArgs, clap::Error> {
-        let words = ["elections"].into_iter().chain(line.split_whitespace());
-        Line::try_parse_from(words).map(|line| line.elections)
+        crate::cli::lab::tests::args(line)
     }
 
     fn refused(line: &str) -> bool {

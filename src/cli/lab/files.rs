@@ -50,15 +50,14 @@ pub(super) fn read_script(path: &Path) -> Result<Script, LabError> {
     Ok(script)
 }
 
-/// Writes a drawing.
 pub(super) fn write_drawing(path: &Path, svg: String) -> Result<(), LabError> {
     std::fs::write(path, svg).map_err(|source| LabError::File { path: path.to_owned(), source })
 }
 
-/// Shown on standard error if that is a terminal.
-pub(super) fn progress(trials: usize, what: &str) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(Some(trials as u64), ProgressDrawTarget::stderr());
-    let template = format!("{{bar:40}} {{pos}} of {{len}} {what}, {{eta}} to go");
-    let style = ProgressStyle::with_template(&template);
+/// A bar by this template, on standard error if that is a terminal.
+pub(super) fn progress(length: u64, template: &str) -> ProgressBar {
+    let target = ProgressDrawTarget::stderr();
+    let bar = ProgressBar::with_draw_target(Some(length), target);
+    let style = ProgressStyle::with_template(template);
     style.map_or(bar.clone(), |style| bar.with_style(style))
 }

@@ -1,6 +1,5 @@
 //! `liftmesh lab playground`: the fleet in a browser tab, served on this machine.
 
-use std::io;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 
@@ -26,7 +25,6 @@ Examples:
   liftmesh lab playground --port 9000
   liftmesh lab playground --dir /srv/playground";
 
-/// The arguments of `liftmesh lab playground`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct PlaygroundArgs {
     /// TCP port on 127.0.0.1; 0 picks a free one
@@ -53,14 +51,16 @@ impl PlaygroundArgs {
         let bound = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await;
         let listener = bound.map_err(|source| LabError::Port { port, source })?;
         let address = listener.local_addr().map_err(LabError::Serve)?;
-        let ended = ended().map_err(LabError::Serve)?;
+        let mut interrupt = signal(SignalKind::interrupt()).map_err(LabError::Serve)?;
+        let mut terminate = signal(SignalKind::terminate()).map_err(LabError::Serve)?;
         output::print(&format!("http://{address}/\n"))?;
         let site = Router::new()
             .fallback_service(ServeDir::new(site).precompressed_gzip())
             .layer(map_response(asked_for_again));
         tokio::select! {
             served = axum::serve(listener, site) => served.map_err(LabError::Serve)?,
-            () = ended => {}
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
         }
         Ok(())
     }
@@ -85,18 +85,6 @@ fn is_built(dir: &Path) -> bool {
 async fn asked_for_again(mut response: Response) -> Response {
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     response
-}
-
-/// The signal that ends it.
-fn ended() -> io::Result<impl Future<Output = ()>> {
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut terminate = signal(SignalKind::terminate())?;
-    Ok(async move {
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-        }
-    })
 }
 
 #[cfg(test)]

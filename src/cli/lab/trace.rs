@@ -1,6 +1,6 @@
 //! `liftmesh lab trace`: a run as a space-time diagram.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
@@ -25,7 +25,6 @@ Examples:
   liftmesh lab trace --campaign 7 --election ballot --from 12s --to 13500ms --svg campaign.svg
   liftmesh lab trace --script lowest-ip-17.json --svg lowest-ip-17.svg";
 
-/// The arguments of `liftmesh lab trace`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct TraceArgs {
     /// The election protocol; with a situation also a variant or a control, as in `lab elections`
@@ -83,14 +82,12 @@ pub(crate) struct TraceArgs {
     pub(crate) svg: Option<PathBuf>,
 }
 
-/// A moment of a run.
 fn time(text: &str) -> Result<Duration, String> {
     let time = humantime::parse_duration(text).ok();
     let time = time.filter(|time| *time <= Duration::from_hours(24));
     time.ok_or_else(|| "use a time with a unit, up to 1day, such as 13500ms".to_owned())
 }
 
-/// The names of the examples.
 fn example() -> impl TypedValueParser<Value = Example> {
     PossibleValuesParser::new(Example::ALL.map(|example| example.name)).map(|name| {
         let place = Example::ALL.iter().position(|known| known.name == name);
@@ -122,7 +119,7 @@ impl TraceArgs {
         }
         trace.check().map_err(LabError::from)?;
         match &self.svg {
-            Some(path) => write(path, &svg(&trace))?,
+            Some(path) => files::write_drawing(path, svg(&trace))?,
             None => output::print(&story(&trace))?,
         }
         Ok(())
@@ -168,25 +165,13 @@ impl TraceArgs {
     }
 }
 
-fn write(path: &Path, text: &str) -> Result<(), LabError> {
-    std::fs::write(path, text).map_err(|source| LabError::File { path: path.to_owned(), source })
-}
-
 #[cfg(test)]
 mod tests {
-    use clap::Parser;
 
     use super::*;
 
-    #[derive(Debug, Parser)]
-    struct Line {
-        #[command(flatten)]
-        trace: TraceArgs,
-    }
-
     fn args(line: &str) -> Result<TraceArgs, clap::Error> {
-        let words = ["trace"].into_iter().chain(line.split_whitespace());
-        Line::try_parse_from(words).map(|line| line.trace)
+        crate::cli::lab::tests::args(line)
     }
 
     #[test]
@@ -209,14 +194,9 @@ mod tests {
     }
 
     #[test]
-    fn a_drawing_ends_after_its_beginning() {
-        let backwards = args("--from 5s --to 1s").unwrap().execute();
-        assert_eq!(backwards.unwrap_err().to_string(), "--to 1s is not after --from 5s");
-    }
-
-    #[test]
-    fn a_preset_that_would_have_no_effect_is_refused() {
+    fn what_could_not_be_drawn_is_refused() {
         for (line, message) in [
+            ("--from 5s --to 1s", "--to 1s is not after --from 5s"),
             (
                 "--election raft --preset source",
                 "--preset source can't be used with --election raft; omit --preset",

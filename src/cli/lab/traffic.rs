@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use elevator_simulator::building::{Building, Pattern, read_passengers};
 use liftmesh_lab::traffic::{
-    Cell, Comparison, STRATEGIES, Strategy, UnknownCell, differences, plot_waits, summaries,
-    write_csv, write_json,
+    Cell, Comparison, STRATEGIES, Strategy, differences, plot_waits, summaries, write_csv,
+    write_json,
 };
 
 use super::{LabError, files};
@@ -32,15 +32,13 @@ Examples:
   liftmesh lab traffic --cells up --strategies collective,planner,destination
   liftmesh lab traffic --building B16 --passengers lunch.csv --svg waits.svg";
 
-/// The most seeds of each.
 const MOST_SEEDS: u64 = 100_000;
 
-/// The arguments of `liftmesh lab traffic`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct TrafficArgs {
     /// Cells: all, crites-barto, or parts of cell names, such as A12 or up
     #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "all",
-          value_parser = Cells::parse, conflicts_with = "building")]
+          value_parser = Cell::named, conflicts_with = "building")]
     cells: Vec<Cells>,
     /// A building to use instead of the cells: a name or a TOML file
     #[arg(long, value_name = "NAME|PATH")]
@@ -87,15 +85,8 @@ pub(crate) struct TrafficArgs {
     svg: Option<PathBuf>,
 }
 
-/// What one name means: some cells.
-#[derive(Debug, Clone)]
-struct Cells(Vec<Cell>);
-
-impl Cells {
-    fn parse(name: &str) -> Result<Self, UnknownCell> {
-        Cell::named(name).map(Self)
-    }
-}
+/// What one name means: clap would take a plain `Vec` for several names.
+type Cells = Vec<Cell>;
 
 /// A rate in per cent of the population in five minutes.
 fn rate(text: &str) -> Result<f64, String> {
@@ -113,7 +104,10 @@ impl TrafficArgs {
     pub(super) fn execute(&self) -> Result<(), CommandError> {
         let comparison = self.comparison()?;
         files::touch([&self.csv, &self.json, &self.svg].into_iter().flatten())?;
-        let bar = files::progress(comparison.trials().len(), "runs");
+        let bar = files::progress(
+            comparison.trials().len() as u64,
+            "{bar:40} {pos} of {len} runs, {eta} to go",
+        );
         let runs = comparison.run(stopwatch, |_| bar.inc(1)).map_err(LabError::from)?;
         bar.finish_and_clear();
         let summaries = summaries(&comparison, &runs);
@@ -147,8 +141,7 @@ impl TrafficArgs {
 
     fn chosen_cells(&self) -> Result<Vec<Cell>, LabError> {
         let Some(name) = &self.building else {
-            let cells: Vec<_> = self.cells.iter().flat_map(|some| some.0.clone()).collect();
-            return Ok(distinct(&cells));
+            return Ok(distinct(&self.cells.concat()));
         };
         let building = Arc::new(building(name)?);
         if let Some(path) = &self.passengers {
@@ -172,7 +165,6 @@ impl TrafficArgs {
     }
 }
 
-/// A building by its name, or from a file.
 fn building(name: &str) -> Result<Building, LabError> {
     if let Some(building) = Building::named(name) {
         return Ok(building);

@@ -1,22 +1,21 @@
 //! The page of `liftmesh status --fleet`.
 
-use std::fmt::{self, Write};
-use std::time::Duration;
+use std::time::SystemTime;
 
-use elevator_fleet::model::{CarView, Role};
-use elevator_fleet::node::{FleetStatus, PeerStatus};
+use elevator_fleet::dispatch::Kinematics;
+use elevator_fleet::model::{NodeId, Reason, Role};
+use elevator_fleet::node::Status;
+use liftmesh_api::{Car, Fleet, Flights, State};
 
-use super::{choose, known, list, write_conflicts, write_hangs, write_lost, write_orders};
-use crate::cli::table::table;
+use super::{choose, conflicts, hangs, known, list, lost, orders, section};
 
-/// The whole fleet as a page of text.
-pub(crate) fn page(fleet: &FleetStatus) -> String {
-    let mut page = String::new();
-    write_page(&mut page, fleet).unwrap_or_else(|error| unreachable!("{error}"));
-    page
+/// The whole fleet as the node with this status sees it now.
+pub(crate) fn state(status: &Status) -> State {
+    State::new(status, &Flights::new(Kinematics::default()), SystemTime::now())
 }
 
-fn write_page(page: &mut String, fleet: &FleetStatus) -> fmt::Result {
+pub(crate) fn page(state: &State) -> String {
+    let fleet = &state.fleet;
     let nodes = match fleet.nodes.len() {
         1 => "1 node".to_owned(),
         count => format!("{count} nodes"),
@@ -25,27 +24,28 @@ fn write_page(page: &mut String, fleet: &FleetStatus) -> fmt::Result {
         Some(master) => format!("master {master}"),
         None => "no master".to_owned(),
     };
-    writeln!(
-        page,
-        "Fleet {}: {nodes}, {master}, term {}, {}, {} floors; as node {} sees it",
-        fleet.fleet,
-        fleet.term,
-        fleet.election,
-        fleet.floors.get(),
-        fleet.seen_by
-    )?;
-    let (commands, faults) = (commands(fleet), faults(fleet));
-    commands.iter().chain(&faults).try_for_each(|said| writeln!(page, "  {said}"))?;
-    write_nodes(page, fleet)?;
-    write_cars(page, fleet)?;
-    write_orders(page, &fleet.orders)?;
-    write_lost(page, &fleet.lost)?;
-    write_hangs(page, &fleet.hangs)?;
-    write_conflicts(page, &fleet.conflicts)
+    let Fleet { node, fleet: name, term, election, .. } = fleet;
+    let floors = fleet.floors.get();
+    let mut head = vec![format!(
+        "Fleet {name}: {nodes}, {master}, term {term}, {election}, {floors} floors; as node {node} \
+         sees it"
+    )];
+    let said = commands(fleet).into_iter().chain(faults(fleet));
+    head.extend(said.map(|said| format!("  {said}")));
+    [
+        head.join("\n") + "\n",
+        node_table(fleet),
+        car_table(state),
+        orders(state.orders.iter().map(|order| &order.what)),
+        lost(&fleet.lost),
+        hangs(&fleet.hangs),
+        conflicts(&fleet.conflicts),
+    ]
+    .concat()
 }
 
 /// What is commanded for all cars, in words.
-pub(crate) fn commands(fleet: &FleetStatus) -> Vec<String> {
+pub(crate) fn commands(fleet: &Fleet) -> Vec<String> {
     let mut commands = Vec::new();
     if fleet.fire_recall {
         commands.push("fire recall of all cars".to_owned());
@@ -65,80 +65,82 @@ pub(crate) fn commands(fleet: &FleetStatus) -> Vec<String> {
 }
 
 /// What is wrong with the node that was asked.
-pub(crate) fn faults(fleet: &FleetStatus) -> Vec<String> {
-    let disk = fleet.disk_failed.then(|| format!("the disk of {} has failed", fleet.seen_by));
+pub(crate) fn faults(fleet: &Fleet) -> Vec<String> {
+    let disk = fleet.disk_failed.then(|| format!("the disk of {} has failed", fleet.node));
     let key = fleet.fleet_keys_missing.as_ref();
     let key = key.map(|reason| format!("a fleet key is missing: {reason}"));
     disk.into_iter().chain(key).collect()
 }
 
-fn write_nodes(page: &mut String, fleet: &FleetStatus) -> fmt::Result {
-    let rows = fleet.nodes.iter().map(|node| {
-        let [silent, round_trip, lost, link, store] = if node.node == fleet.seen_by {
-            ["-"; 5].map(str::to_owned)
+fn node_table(fleet: &Fleet) -> String {
+    let rows = sorted(fleet).into_iter().map(|node| {
+        let milliseconds = |time: f64| format!("{:.1} ms", time * 1_000.0);
+        let per_cent = |share: f64| format!("{:.1} %", share * 100.0);
+        let dash = || "-".to_owned();
+        let [silent, round_trip, loss, link, store] = if node.is_self {
+            [(); 5].map(|()| dash())
         } else {
             [
-                format!("{} ms", node.silent.as_millis()),
-                node.round_trip.map_or_else(|| "-".to_owned(), delay),
-                node.loss.map_or_else(|| "-".to_owned(), loss),
+                format!("{:.0} ms", node.silent * 1_000.0),
+                node.round_trip.map_or_else(dash, milliseconds),
+                node.loss.map_or_else(dash, per_cent),
                 choose(node.synced, "synced", "none"),
                 choose(node.in_step, "in step", "differs"),
             ]
         };
         let [name, role, state] =
             [node.node.to_string(), node.role.to_string(), node.node_state.to_string()];
-        [name, role, state, node.address.to_string(), silent, round_trip, lost, link, store]
+        [name, role, state, node.address.to_string(), silent, round_trip, loss, link, store]
     });
     let heading = ["NODE", "ROLE", "STATE", "ADDRESS", "SILENT", "DELAY", "LOSS", "LINK", "STORE"];
-    write!(page, "\nNodes\n{}", table(heading, rows))
+    section("Nodes", heading, rows)
 }
 
-/// A round trip.
-fn delay(time: Duration) -> String {
-    format!("{:.1} ms", time.as_secs_f64() * 1_000.0)
+/// The nodes by name.
+fn sorted(fleet: &Fleet) -> Vec<&liftmesh_api::Node> {
+    let mut nodes: Vec<_> = fleet.nodes.iter().collect();
+    nodes.sort_by_key(|node| &node.node);
+    nodes
 }
 
-/// A share of beacons.
-fn loss(share: f64) -> String {
-    format!("{:.1} %", share * 100.0)
-}
-
-fn write_cars(page: &mut String, fleet: &FleetStatus) -> fmt::Result {
-    let cabins = fleet.nodes.iter().filter(|node| node.role == Role::Cabin);
-    let rows: Vec<_> = cabins.map(car).collect();
-    if rows.is_empty() {
-        return writeln!(page, "\nNo car is heard");
-    }
+fn car_table(state: &State) -> String {
+    let cabins = sorted(&state.fleet).into_iter().filter(|node| node.role == Role::Cabin);
+    let rows =
+        cabins.map(|node| car_row(&node.node, state.cars.iter().find(|car| car.node == node.node)));
     let heading =
         ["CAR", "FLOOR", "PHASE", "FOR", "COLLECTS", "LOAD", "MODE", "SERVICE", "LOCKED OUT"];
-    write!(page, "\nCars\n{}", table(heading, rows))
+    let text = section("Cars", heading, rows);
+    if text.is_empty() { "\nNo car is heard\n".to_owned() } else { text }
 }
 
-fn car(node: &PeerStatus) -> [String; 9] {
-    let name = node.node.to_string();
-    let Some(car) = &node.car else {
-        let [dash, unknown] = ["-", "not described yet"].map(str::to_owned);
-        let rest = || dash.clone();
-        return [name, rest(), unknown, rest(), rest(), rest(), rest(), rest(), rest()];
+fn car_row(name: &NodeId, car: Option<&Car>) -> [String; 9] {
+    let Some(car) = car else {
+        let mut row = [(); 9].map(|()| "-".to_owned());
+        (row[0], row[2]) = (name.to_string(), "not described yet".to_owned());
+        return row;
     };
     [
-        name,
+        name.to_string(),
         known(car.floor),
         car.phase.to_string(),
-        format!("{:.1} s", car.elapsed.as_secs_f64()),
+        format!("{:.1} s", car.elapsed),
         car.direction.map_or_else(|| "either way".to_owned(), |direction| direction.to_string()),
         car.load.map_or_else(|| "-".to_owned(), |load| format!("{load} %")),
         car.mode.to_string(),
-        service(car),
-        choose(car.locked_out.iter().next().is_none(), "-", &list(car.locked_out.iter())),
+        match car.unavailable {
+            None => "in service".to_owned(),
+            Some(_) if is_said_by_mode(car) => "not in service".to_owned(),
+            Some(why) => why.to_string(),
+        },
+        choose(car.locked_out.is_empty(), "-", &list(&car.locked_out)),
     ]
 }
 
-/// Whether the group can count on a car, or why not, if its mode does not say it.
-fn service(car: &CarView) -> String {
-    match car.availability.unavailable() {
-        None => "in service".to_owned(),
-        Some(why) if why.is_said_by(car.mode) => "not in service".to_owned(),
-        Some(why) => why.to_string(),
+/// Whether the mode of a car says why it is not in service.
+pub(crate) fn is_said_by_mode(car: &Car) -> bool {
+    match car.unavailable {
+        Some(Reason::Mode(_)) => true,
+        Some(Reason::Other(why)) => why.is_said_by(car.mode),
+        None => false,
     }
 }

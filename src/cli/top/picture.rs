@@ -4,13 +4,15 @@ use std::borrow::Cow;
 use std::time::Instant;
 
 use elevator_driver::{Button, DoorState, LampSet};
-use elevator_fleet::model::{Call, CarPhase, CarView, Mode, Unavailable};
-use elevator_fleet::node::{LossCause, PeerStatus, Report};
+use elevator_fleet::model::{Call, CarPhase, Mode, Reason, Unavailable};
+use elevator_fleet::node::{LossCause, Report};
+use liftmesh_api::Car;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::scene::{Car, CarNode, News, Scene};
-use crate::cli::status;
+use super::scene::{Scene, Shaft};
+use crate::cli::status::fleet::{commands, faults, is_said_by_mode};
+use crate::client::Notice;
 use crate::operator::Event;
 use crate::screen::shafts::{Bank, Cabin, Label};
 use crate::screen::{self, Entry, Key, Node, Picture, palette};
@@ -30,14 +32,14 @@ pub(super) fn picture(scene: &Scene, now: Instant) -> Picture<'_> {
         title: title(scene, now),
         told: (warnings(scene), 1),
         bank: Bank {
-            floors: scene.fleet.floors,
-            cars: scene.cars().iter().map(|car| cabin(scene, car, live)).collect(),
+            floors: scene.state.fleet.floors,
+            cars: scene.shafts().iter().map(|shaft| cabin(scene, shaft, live)).collect(),
             waiting: &[],
             choice: scene.choice,
         },
         nodes: nodes(scene, live),
         columns: ["store", "silent"],
-        orders: &scene.fleet.orders,
+        orders: scene.state.orders.iter().map(|order| &order.what).collect(),
         events: scene.news.iter().map(news).collect(),
         foot: Vec::new(),
         keys: KEYS,
@@ -46,13 +48,13 @@ pub(super) fn picture(scene: &Scene, now: Instant) -> Picture<'_> {
 }
 
 fn title(scene: &Scene, now: Instant) -> Line<'_> {
-    let fleet = &scene.fleet;
+    let fleet = &scene.state.fleet;
     let mut spans = vec![
         Span::styled(" liftmesh ", palette::badge()),
         Span::styled(format!("  {}", fleet.fleet), palette::heading()),
         Span::raw(format!(
             " as {} sees it, {}, term {}   ",
-            fleet.seen_by, fleet.election, fleet.term
+            fleet.node, fleet.election, fleet.term
         )),
     ];
     if !scene.is_live(now) {
@@ -78,17 +80,17 @@ fn title(scene: &Scene, now: Instant) -> Line<'_> {
 /// What is commanded for all cars, and what is wrong with the node that was asked, or with the fleet
 /// as it sees it. While the node is gone, why, and what to do about that: what it said is of the past.
 fn warnings(scene: &Scene) -> Line<'_> {
-    let fleet = &scene.fleet;
+    let fleet = &scene.state.fleet;
     if let Some(why) = scene.gone.as_ref().filter(|why| why.contains(REMEDY)) {
         return Line::styled(why, palette::bad());
     }
-    let mut told = status::fleet::faults(fleet);
+    let mut told = faults(fleet);
     let lossy = fleet.nodes.iter().filter_map(|node| Some((node, node.loss?)));
     told.extend(lossy.filter(|(_, loss)| *loss >= LOSSY).map(|(node, loss)| {
         format!("{:.0} % of the beacons of {} are lost", loss * 100.0, node.node)
     }));
     told.extend(fleet.conflicts.iter().map(|conflict| conflict.what.clone()));
-    let commands = status::fleet::commands(fleet).join("; ");
+    let commands = commands(fleet).join("; ");
     let commands = Span::styled(commands, palette::notable());
     let told = match (told.is_empty(), commands.width() > 0) {
         (true, true) => return commands.into(),
@@ -101,62 +103,61 @@ fn warnings(scene: &Scene) -> Line<'_> {
 
 /// The lamps of a car's shaft: those of promised orders, as on the panels. What a lost node's panel
 /// shows is not known.
-fn lamps(scene: &Scene, car: &Car<'_>, live: bool) -> LampSet {
-    if !live || matches!(car.node, CarNode::Lost(_)) {
+fn lamps(scene: &Scene, shaft: &Shaft<'_>, live: bool) -> LampSet {
+    if !live || matches!(shaft, Shaft::Lost(_)) {
         return LampSet::new();
     }
-    let promised = scene.fleet.orders.iter().filter(|order| order.promised);
-    let lit = promised.filter_map(|order| match &order.call {
+    let promised = scene.state.orders.iter().filter(|order| order.what.promised);
+    let lit = promised.filter_map(|order| match &order.what.call {
         Call::Hall(hall) if hall.to.is_none() => Some(Button::Hall(hall.floor, hall.direction)),
-        Call::Car { car: of, floor } if of == car.name => Some(Button::Car(*floor)),
+        Call::Car { car, floor } if car == shaft.name() => Some(Button::Car(*floor)),
         Call::Hall(_) | Call::Car { .. } => None,
     });
     lit.collect()
 }
 
-fn cabin<'a>(scene: &Scene, car: &Car<'a>, live: bool) -> Cabin<'a> {
-    let view = match car.node {
-        CarNode::Heard { view, .. } => view,
-        CarNode::Lost(_) => None,
+fn cabin<'a>(scene: &Scene, shaft: &Shaft<'a>, live: bool) -> Cabin<'a> {
+    let car = match shaft {
+        Shaft::Heard { car, .. } => *car,
+        Shaft::Lost(_) => None,
     };
-    let (door, door_fraction) = view.map_or((DoorState::Closed, 0.0), |view| match view.phase {
-        CarPhase::Idle | CarPhase::Moving { .. } | CarPhase::Homing => (DoorState::Closed, 0.0),
-        CarPhase::Opening => (DoorState::Opening, 0.5),
-        CarPhase::Open => (DoorState::Open, 1.0),
-        CarPhase::Closing => (DoorState::Closing, 0.5),
-    });
-    let floor = view.and_then(|view| view.floor);
+    let door = car.map_or(DoorState::Closed, |car| car.door);
+    let floor = car.and_then(|car| car.floor);
     Cabin {
-        name: car.name.as_str(),
+        name: shaft.name().as_str(),
         height: floor.map(|floor| f64::from(floor.index())),
         door,
-        door_fraction,
+        door_fraction: match door {
+            DoorState::Closed => 0.0,
+            DoorState::Opening | DoorState::Closing => 0.5,
+            DoorState::Open => 1.0,
+        },
         indicator: floor,
-        lantern: view.and_then(|view| view.direction),
-        lamps: Cow::Owned(lamps(scene, car, live)),
+        lantern: car.and_then(|car| car.direction),
+        lamps: Cow::Owned(lamps(scene, shaft, live)),
         riding: 0,
         obstructed: false,
-        sound: live && view.is_some_and(|view| view.availability.unavailable().is_none()),
-        role: match car.node {
+        sound: live && car.is_some_and(|car| car.in_service),
+        role: match shaft {
             _ if !live => unknown(),
-            CarNode::Heard { state, .. } => screen::node_state(state),
-            CarNode::Lost(_) => Label::new("lost", palette::bad()),
+            Shaft::Heard { state, .. } => screen::node_state(state),
+            Shaft::Lost(_) => Label::new("lost", palette::bad()),
         },
-        condition: match (&car.node, view) {
+        condition: match (shaft, car) {
             _ if !live => unknown(),
-            (CarNode::Lost(lost), _) => Label::new(cause(lost.cause), palette::bad()),
-            (CarNode::Heard { .. }, Some(view)) => condition(view),
-            (CarNode::Heard { .. }, None) => unknown(),
+            (Shaft::Lost(lost), _) => Label::new(cause(lost.cause), palette::bad()),
+            (Shaft::Heard { .. }, Some(car)) => condition(car),
+            (Shaft::Heard { .. }, None) => unknown(),
         },
     }
 }
 
-fn condition(view: &CarView) -> Label {
-    match (view.availability.unavailable(), view.phase) {
-        (Some(Unavailable::Hung), _) => Label::new("hung", palette::bad()),
-        (Some(why), _) if why.is_said_by(view.mode) => mode(view.mode),
+fn condition(car: &Car) -> Label {
+    match (car.unavailable, car.phase) {
+        (Some(Reason::Other(Unavailable::Hung)), _) => Label::new("hung", palette::bad()),
+        _ if is_said_by_mode(car) => mode(car.mode),
         (Some(why), _) => Label::new(why.to_string(), palette::notable()),
-        (None, _) if view.mode != Mode::InService => mode(view.mode),
+        (None, _) if car.mode != Mode::InService => mode(car.mode),
         (None, CarPhase::Moving { direction, stop_at, .. }) => {
             let arrow = screen::arrow(direction);
             Label::new(format!("{direction} to {stop_at}"), palette::quiet())
@@ -191,13 +192,11 @@ fn unknown() -> Label {
 
 /// All that are heard, and those that were lost, by name.
 fn nodes(scene: &Scene, live: bool) -> Vec<Node<'_>> {
-    let fleet = &scene.fleet;
+    let fleet = &scene.state.fleet;
     let heard = fleet.nodes.iter().map(|heard| {
         let (state, (link, silent)) = match live {
             false => (unknown(), (Span::styled("unknown", palette::quiet()), String::new())),
-            true if heard.node == fleet.seen_by => {
-                (screen::node_state(&heard.node_state), own(scene))
-            }
+            true if heard.is_self => (screen::node_state(&heard.node_state), own(scene)),
             true => (screen::node_state(&heard.node_state), link(heard)),
         };
         Node {
@@ -223,7 +222,7 @@ fn nodes(scene: &Scene, live: bool) -> Vec<Node<'_>> {
 
 /// The store of the node that was asked, and no silence.
 fn own(scene: &Scene) -> (Span<'static>, String) {
-    let store = if scene.fleet.durable {
+    let store = if scene.state.fleet.durable {
         Span::styled("on disk", palette::good())
     } else {
         Span::styled("writing", palette::notable())
@@ -232,13 +231,13 @@ fn own(scene: &Scene) -> (Span<'static>, String) {
 }
 
 /// The link to a peer and its store, and how long it has been silent.
-fn link(peer: &PeerStatus) -> (Span<'static>, String) {
+fn link(peer: &liftmesh_api::Node) -> (Span<'static>, String) {
     let link = match (peer.synced, peer.in_step) {
         (true, true) => Span::styled("in step", palette::good()),
         (true, false) => Span::styled("differs", palette::notable()),
         (false, _) => Span::styled("no link", palette::notable()),
     };
-    (link, format!("{} ms", peer.silent.as_millis()))
+    (link, format!("{:.0} ms", peer.silent * 1_000.0))
 }
 
 fn cause(cause: LossCause) -> &'static str {
@@ -248,9 +247,9 @@ fn cause(cause: LossCause) -> &'static str {
     }
 }
 
-fn news(news: &News) -> Entry<'_> {
-    match news {
-        News::Event(Event { at, report }) => Entry {
+fn news(notice: &Notice) -> Entry<'_> {
+    match notice {
+        Notice::Event(Event { at, report }) => Entry {
             head: vec![Span::styled(
                 format!(" {} ", at.get(11..19).unwrap_or(at)),
                 palette::quiet(),
@@ -258,7 +257,7 @@ fn news(news: &News) -> Entry<'_> {
             text: report.to_string().into(),
             style: weight(report),
         },
-        News::Missed(events) => Entry {
+        Notice::Missed(events) => Entry {
             head: vec![Span::raw(" ")],
             text: format!("{events} events were missed").into(),
             style: palette::notable(),
@@ -266,7 +265,6 @@ fn news(news: &News) -> Entry<'_> {
     }
 }
 
-/// How much an event matters.
 fn weight(report: &Report) -> Style {
     match report {
         Report::Served { .. } => palette::good(),

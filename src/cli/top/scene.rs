@@ -3,11 +3,13 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant, SystemTime};
 
-use elevator_fleet::model::{CarView, NodeId, Role};
-use elevator_fleet::node::{FleetStatus, LostStatus, Report};
+use elevator_fleet::model::{NodeId, Role};
+use elevator_fleet::node::{LostStatus, Report};
 use elevator_fleet::wire::NodeState;
+use liftmesh_api::{Car, State};
 
 use super::source::Update;
+use crate::client::{Notice, Streamed};
 use crate::operator::Event;
 use crate::screen::Choice;
 
@@ -21,7 +23,7 @@ const STALE: Duration = Duration::from_secs(3);
 /// The fleet at one moment, as the node said it.
 #[derive(Debug)]
 pub(super) struct Scene {
-    pub(super) fleet: FleetStatus,
+    pub(super) state: State,
     /// When that came.
     pub(super) at: Instant,
     /// The same by the wall clock.
@@ -29,37 +31,32 @@ pub(super) struct Scene {
     /// Why the node does not answer, if so.
     pub(super) gone: Option<String>,
     /// The newest first.
-    pub(super) news: VecDeque<News>,
+    pub(super) news: VecDeque<Notice>,
     pub(super) choice: Choice,
 }
 
-/// A line among the events.
+/// A car of the fleet, and what is known of its node.
 #[derive(Debug)]
-pub(super) enum News {
-    Event(Event),
-    Missed(u64),
-}
-
-/// A car of the fleet.
-#[derive(Debug)]
-pub(super) struct Car<'a> {
-    pub(super) name: &'a NodeId,
-    pub(super) node: CarNode<'a>,
-}
-
-/// What is known of a car's node.
-#[derive(Debug)]
-pub(super) enum CarNode<'a> {
+pub(super) enum Shaft<'a> {
     /// It is heard, and may have described its car.
-    Heard { state: &'a NodeState, view: Option<&'a CarView> },
+    Heard { name: &'a NodeId, state: &'a NodeState, car: Option<&'a Car> },
     /// It was a peer and is no longer heard.
     Lost(&'a LostStatus),
 }
 
+impl<'a> Shaft<'a> {
+    pub(super) fn name(&self) -> &'a NodeId {
+        match self {
+            Self::Heard { name, .. } => name,
+            Self::Lost(lost) => &lost.node,
+        }
+    }
+}
+
 impl Scene {
-    pub(super) fn new(fleet: FleetStatus, now: Instant) -> Self {
+    pub(super) fn new(state: State, now: Instant) -> Self {
         Self {
-            fleet,
+            state,
             at: now,
             time: SystemTime::now(),
             gone: None,
@@ -70,26 +67,27 @@ impl Scene {
 
     pub(super) fn apply(&mut self, update: Update, now: Instant) {
         match update {
-            Update::Fleet(fleet) => {
-                let Self { news, choice, .. } = std::mem::replace(self, Self::new(*fleet, now));
+            Update::Streamed(Streamed::State(state)) => {
+                let Self { news, choice, .. } = std::mem::replace(self, Self::new(*state, now));
                 self.news = news;
-                let car = choice.car.min(self.cars().len().saturating_sub(1));
+                let car = choice.car.min(self.shafts().len().saturating_sub(1));
                 self.choice = Choice { car, ..choice };
-                if !self.fleet.floors.contains(choice.floor) {
-                    self.choice.floor = self.fleet.floors.top();
+                let floors = self.state.fleet.floors;
+                if !floors.contains(choice.floor) {
+                    self.choice.floor = floors.top();
                 }
             }
             Update::Gone(why) => self.gone = Some(why),
             // What the picture shows anyway.
-            Update::Event(Event { report: Report::Floor { .. } | Report::Door { .. }, .. }) => {}
-            Update::Event(event) => self.log(News::Event(event)),
-            Update::Missed(events) => self.log(News::Missed(events)),
+            Update::Streamed(Streamed::Notice(Notice::Event(Event {
+                report: Report::Floor { .. } | Report::Door { .. },
+                ..
+            }))) => {}
+            Update::Streamed(Streamed::Notice(notice)) => {
+                self.news.push_front(notice);
+                self.news.truncate(EVENTS);
+            }
         }
-    }
-
-    fn log(&mut self, news: News) {
-        self.news.push_front(news);
-        self.news.truncate(EVENTS);
     }
 
     /// Whether what is known is what is.
@@ -103,16 +101,17 @@ impl Scene {
     }
 
     /// The cars of the nodes that are heard, and of those that were lost, by name.
-    pub(super) fn cars(&self) -> Vec<Car<'_>> {
-        let heard = self.fleet.nodes.iter().filter(|node| node.role == Role::Cabin);
-        let heard = heard.map(|node| Car {
+    pub(super) fn shafts(&self) -> Vec<Shaft<'_>> {
+        let State { fleet, cars, .. } = &self.state;
+        let heard = fleet.nodes.iter().filter(|node| node.role == Role::Cabin);
+        let heard = heard.map(|node| Shaft::Heard {
             name: &node.node,
-            node: CarNode::Heard { state: &node.node_state, view: node.car.as_ref() },
+            state: &node.node_state,
+            car: cars.iter().find(|car| car.node == node.node),
         });
-        let lost = self.fleet.lost.iter().filter(|node| node.role == Role::Cabin);
-        let lost = lost.map(|node| Car { name: &node.node, node: CarNode::Lost(node) });
-        let mut cars: Vec<_> = heard.chain(lost).collect();
-        cars.sort_by_key(|car| car.name);
-        cars
+        let lost = fleet.lost.iter().filter(|node| node.role == Role::Cabin).map(Shaft::Lost);
+        let mut shafts: Vec<_> = heard.chain(lost).collect();
+        shafts.sort_by_key(Shaft::name);
+        shafts
     }
 }

@@ -9,7 +9,8 @@ use crate::exit::Exit;
 impl Stage {
     pub(super) fn start_caretaker(&mut self, car: usize) -> Result<(), DemoError> {
         let what = format!("caretaker of {}", self.site.name(car));
-        let started = start(what, self.site.caretaker(car), self.site.node_log(car))?;
+        let started =
+            start(what, self.site.caretaker(car), self.site.place.node_log(self.site.name(car)))?;
         self.actors[car].caretaker = Some(started);
         Ok(())
     }

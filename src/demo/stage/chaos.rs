@@ -60,12 +60,10 @@ impl Chaos {
         }
     }
 
-    /// What there has been so far.
     pub(super) fn toll(&self) -> &Toll {
         &self.toll
     }
 
-    /// Whether a fault lasts.
     pub(super) fn lasts(&self) -> bool {
         !self.lasting.is_empty()
     }

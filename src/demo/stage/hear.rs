@@ -89,7 +89,7 @@ impl Stage {
                 (at, Weight::Bad, text)
             }
         };
-        let car = self.site.cars().iter().position(|name| *name == who);
+        let car = self.site.cars.iter().position(|name| *name == who);
         self.log(car, weight, text);
     }
 
@@ -124,7 +124,7 @@ impl Stage {
         self.gather_orders();
         let node_states = self.scene.node_states();
         if let Some(master) = self.leadership.observe(&node_states) {
-            let leads = self.site.cars().iter().position(|name| *name == master);
+            let leads = self.site.cars.iter().position(|name| *name == master);
             self.log(leads, Weight::Notable, "is the master");
         }
     }

@@ -9,10 +9,6 @@ use crate::demo::scene::{Life, Phase, Power, Weight};
 use crate::mesh::Cable;
 
 impl Stage {
-    /// Does what this key of `picture::KEYS` is for; the caller handles `q`.
-    ///
-    /// # Errors
-    /// A node could not be started.
     pub(in crate::demo) fn handle_key(&mut self, key: KeyCode) -> Result<(), DemoError> {
         let (car, floor) = (self.scene.choice.car, self.scene.choice.floor);
         let scene = &self.scene.cars[car];

@@ -35,7 +35,10 @@ impl Stage {
             Phase::Draining => self.drain(now)?,
         };
         if matches!(self.scene.phase, Phase::Traffic | Phase::Paused)
-            && self.options.duration.is_some_and(|planned| self.run_time(now) >= planned)
+            && self
+                .args
+                .duration
+                .is_some_and(|planned| now >= self.ready_at.unwrap_or(now) + planned)
         {
             self.begin_drain(now);
         }
@@ -45,17 +48,12 @@ impl Stage {
 
     fn begin_drain(&mut self, now: Duration) {
         let open = self.account.lit().count();
-        let limit = drain_limit(self.options.floors, self.actors.len(), open, self.options.chaos);
+        let limit = drain_limit(self.args.floors, self.actors.len(), open, self.args.chaos);
         self.scene.phase = Phase::Draining;
         self.drain = Some(Drain { since: now, limit });
         let limit = limit.as_secs();
         let text = format!("no more passengers; serving the last orders, for up to {limit} s");
         self.log(None, Weight::Notable, text);
-    }
-
-    /// How long ago the fleet was ready.
-    fn run_time(&self, now: Duration) -> Duration {
-        self.ready_at.map_or(Duration::ZERO, |at| now.saturating_sub(at))
     }
 
     fn start_traffic_once_ready(&mut self, now: Duration) -> Result<(), DemoError> {
@@ -92,7 +90,7 @@ impl Stage {
                 return Some((car, missing));
             }
         }
-        let unled = !self.leadership.has_begun();
+        let unled = self.leadership.last.is_none();
         unled.then_some((0, "and the others have not agreed on a master"))
     }
 
@@ -130,7 +128,7 @@ impl Stage {
         }
         let dark_since = *self.dark_since.get_or_insert(now);
         let drained = !is_lit && unhealed.is_none() && now.saturating_sub(dark_since) >= DARK;
-        let drain = self.drain.filter(|drain| !drained && now < drain.until());
+        let drain = self.drain.filter(|drain| !drained && now < drain.since + drain.limit);
         if drain.is_some() {
             return Ok(Course::On);
         }
@@ -174,7 +172,7 @@ impl Stage {
             .filter_map(|car| car.node.view().map(|view| (&car.name, view)))
             .map(|(name, view)| ((name, &view.node_state), view.digest))
             .unzip();
-        if let Err(discord) = agree(self.options.election, &nodes) {
+        if let Err(discord) = agree(self.args.election, &nodes) {
             return Some(discord.to_string());
         }
         (stores.len() > 1).then(|| "the stores of the nodes are not equal".to_owned())
@@ -184,7 +182,7 @@ impl Stage {
         self.review_nodes();
         self.scene.elapsed = now;
         self.scene.tally = self.account.tally();
-        self.scene.leader = self.leadership.leader().cloned();
+        self.scene.leader = self.leadership.leader.clone();
         self.scene.master_changes = self.leadership.changes();
         for floor in self.scene.floors.floors() {
             let waiting = self.crowd.waiting_at(floor);

@@ -26,7 +26,7 @@ fn open_at(index: u8, lantern: Option<Direction>) -> Sight {
 }
 
 fn passenger(from: u8, to: u8) -> Crowd {
-    let mut crowd = Crowd::new();
+    let mut crowd = Crowd::default();
     crowd.join(&Arrival { at: Duration::ZERO, from: floor(from), to: floor(to), panel: 1 });
     crowd
 }

@@ -111,7 +111,7 @@ fn what_the_original_takes_is_taken_with_a_warning() {
     let plain = Snapshot::parse(&with_car("1", "1")).unwrap();
     for (text, warning) in cases {
         let snapshot = Snapshot::parse(&text).unwrap();
-        assert_eq!(format!("{:?}", snapshot.states), format!("{:?}", plain.states));
+        assert_eq!(format!("{:?}", snapshot.states.cars), format!("{:?}", plain.states.cars));
         let warnings = snapshot.warnings();
         assert_eq!(warnings.len(), usize::from(warning.is_some()), "{warnings:?}");
         assert!(warnings.iter().all(|it| it.starts_with(warning.unwrap())), "{warnings:?}");

@@ -11,19 +11,16 @@ use liftmesh_lab::recording::Subject;
 use liftmesh_lab::{Campaign, Summary, Verdict, Violation};
 use serde::Serialize;
 
-use crate::cli::table::table;
+use crate::cli::lab::titled;
 
-/// The most void seeds that are named.
 const MOST_NAMED: usize = 10;
 
-/// The figures of one protocol, and how long it took to get them.
 #[derive(Debug, Clone)]
 pub(super) struct Measured {
     pub(super) summary: Summary,
     pub(super) took: Duration,
 }
 
-/// The form of the JSON file.
 #[derive(Serialize)]
 struct Figures<'a> {
     version: &'static str,
@@ -39,7 +36,6 @@ struct Row<'a> {
     summary: &'a Summary,
     passed: u64,
     wall_seconds: f64,
-    /// Seconds in the worlds for each second and core.
     speed: f64,
 }
 
@@ -82,20 +78,14 @@ pub(super) fn page(
     format!("seed {seed} of {protocol} fails:\n{}{again}\n", lines(violations))
 }
 
-/// Each violation in a line.
 pub(super) fn lines(violations: &[Violation]) -> String {
     let lines: Vec<String> =
         violations.iter().map(|violation| format!("  {violation}\n")).collect();
     lines.concat()
 }
 
-/// The figures of all protocols.
 pub(super) fn table_of(measured: &[Measured]) -> String {
-    const HEADING: [&str; 11] = [
-        "protocol", "seeds", "passed", "void", "failed", "hours", "orders", "services", "changes",
-        "speed", "hash",
-    ];
-    let mut text = table(HEADING, measured.iter().map(row));
+    let mut text = titled(measured.iter().map(row));
     text.push_str(
         "\nhours: simulated; changes: of the master; speed: simulated time / wall time / cores\n",
     );
@@ -110,45 +100,42 @@ pub(super) fn table_of(measured: &[Measured]) -> String {
     text
 }
 
-fn row(measured: &Measured) -> [String; 11] {
+fn row(measured: &Measured) -> [(&'static str, String); 11] {
     let Measured { summary, .. } = measured;
     let tally = &summary.tally;
     [
-        summary.protocol.to_string(),
-        summary.seeds.to_string(),
-        summary.passed().to_string(),
-        summary.void.len().to_string(),
-        summary.failed.len().to_string(),
-        format!("{:.1}", tally.simulated.as_secs_f64() / 3600.0),
-        tally.placed.to_string(),
-        tally.served.to_string(),
-        tally.changes_of_master.to_string(),
-        format!("{:.0}", measured.speed()),
-        format!("{:016x}", summary.hash()),
+        ("protocol", summary.protocol.to_string()),
+        ("seeds", summary.seeds.to_string()),
+        ("passed", summary.passed().to_string()),
+        ("void", summary.void.len().to_string()),
+        ("failed", summary.failed.len().to_string()),
+        ("hours", format!("{:.1}", tally.simulated.as_secs_f64() / 3600.0)),
+        ("orders", tally.placed.to_string()),
+        ("services", tally.served.to_string()),
+        ("changes", tally.changes_of_master.to_string()),
+        ("speed", format!("{:.0}", measured.speed())),
+        ("hash", format!("{:016x}", summary.hash())),
     ]
 }
 
-/// Writes the figures.
 pub(super) fn write_json(
     file: &mut dyn Write,
     duration: Duration,
     measured: &[Measured],
 ) -> Result<(), WriteError> {
-    let row = |measured: &'_ Measured| -> (u64, f64, f64) {
-        (measured.summary.passed(), measured.took.as_secs_f64(), measured.speed())
-    };
-    let protocols = measured
-        .iter()
-        .map(|measured| {
-            let (passed, wall_seconds, speed) = row(measured);
-            Row { summary: &measured.summary, passed, wall_seconds, speed }
-        })
-        .collect();
     let figures = Figures {
         version: env!("CARGO_PKG_VERSION"),
         faulty_seconds: duration.as_secs_f64(),
         cores: cores(),
-        protocols,
+        protocols: measured
+            .iter()
+            .map(|measured| Row {
+                summary: &measured.summary,
+                passed: measured.summary.passed(),
+                wall_seconds: measured.took.as_secs_f64(),
+                speed: measured.speed(),
+            })
+            .collect(),
     };
     serde_json::to_writer_pretty(&mut *file, &figures)?;
     writeln!(file)?;

@@ -3,14 +3,12 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use liftmesh_lab::{Campaign, Script, Shrunk, Size};
 
 use super::report::lines;
 use crate::cli::lab::{LabError, files};
 use crate::cli::{CommandError, output};
 
-/// Shrinking takes at most so many runs.
 const MOST_RUNS: usize = 300;
 
 /// And at most this long.
@@ -23,10 +21,8 @@ pub(super) fn shrink(campaign: &Campaign, path: &Path) -> Result<(), CommandErro
     let Some(id) = first.map(|violation| violation.id) else {
         return Ok(());
     };
-    let bar = ProgressBar::with_draw_target(Some(MOST_RUNS as u64), ProgressDrawTarget::stderr());
-    let style =
-        ProgressStyle::with_template("shrinking {bar:40} {pos} of at most {len} runs: {msg}");
-    let bar = style.map_or(bar.clone(), |style| bar.with_style(style));
+    let template = "shrinking {bar:40} {pos} of at most {len} runs: {msg}";
+    let bar = files::progress(MOST_RUNS as u64, template);
     let began = Instant::now();
     let shrunk = outcome.script.shrink(id, MOST_RUNS, |progress| {
         bar.set_position(progress.runs as u64);
@@ -59,7 +55,6 @@ fn size(Size { steps, nodes, time }: Size) -> String {
     format!("{steps} steps, {nodes} nodes, {:.1} s", time.as_secs_f64())
 }
 
-/// Runs a script.
 pub(super) fn replay(path: &Path) -> Result<(), CommandError> {
     let script: Script = files::read_script(path)?;
     let outcome = script.run().map_err(LabError::from)?;
@@ -99,7 +94,7 @@ draw it with liftmesh lab trace --script dir/bully-7.json --svg dir/bully-7.svg
     }
 
     #[test]
-    fn a_file_without_a_script_is_refused() {
+    fn a_script_runs_again_from_its_file_and_nothing_else_does() {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("script.json");
         let missing = replay(&path).expect_err("no file").to_string();
@@ -107,12 +102,6 @@ draw it with liftmesh lab trace --script dir/bully-7.json --svg dir/bully-7.svg
         std::fs::write(&path, "{}").expect("a file");
         let empty = replay(&path).expect_err("no script").to_string();
         assert!(empty.ends_with("is not a script"), "{empty}");
-    }
-
-    #[test]
-    fn a_script_runs_again_from_its_file() {
-        let directory = tempfile::tempdir().expect("a directory");
-        let path = directory.path().join("script.json");
         let script = Campaign::by_seed(1).lasting(Duration::from_secs(1)).run();
         let script = script.expect("a world").script;
         files::write_file(&path, |file| Ok(serde_json::to_writer(file, &script)?)).expect("a file");

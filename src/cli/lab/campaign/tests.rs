@@ -1,18 +1,10 @@
-use clap::Parser;
-use liftmesh_lab::{Tally, Violation, Void};
+use liftmesh_lab::{Tally, Verdict, Violation, Void};
 
 use super::*;
 use crate::exit::Exit;
 
-#[derive(Debug, Parser)]
-struct Line {
-    #[command(flatten)]
-    campaign: CampaignArgs,
-}
-
 fn args(line: &str) -> Result<CampaignArgs, clap::Error> {
-    let words = ["campaign"].into_iter().chain(line.split_whitespace());
-    Line::try_parse_from(words).map(|line| line.campaign)
+    crate::cli::lab::tests::args(line)
 }
 
 fn verdict(seed: u64, violations: &[Violation], void: Option<Void>) -> Verdict {
@@ -42,9 +34,9 @@ fn measured(verdicts: &[Verdict]) -> Measured {
 fn each_seed_that_fails_is_printed_with_its_command() {
     let wrong = [violation("E6", "two masters"), violation("O7", "no rest")];
     let failing = verdict(2, &wrong, None);
-    let usual = args("--election ballot --preset source").expect("arguments");
+    let page = |duration| report::page(Protocol::Ballot, Preset::Source, duration, &failing);
     assert_eq!(
-        usual.page(Protocol::Ballot, &failing),
+        page(Campaign::USUAL_DURATION),
         "\
 seed 2 of ballot fails:
      45.360 s  E6: two masters
@@ -53,8 +45,7 @@ replay it with liftmesh lab campaign --seeds 2 --election ballot --preset source
 draw it with liftmesh lab trace --campaign 2 --election ballot --preset source --svg 2.svg
 "
     );
-    let longer = args("--election ballot --preset source --duration 90s").expect("arguments");
-    let page = longer.page(Protocol::Ballot, &failing);
+    let page = page(Duration::from_secs(90));
     let commands = "\
 replay it with liftmesh lab campaign --seeds 2 --election ballot --preset source --duration 1m30s
 draw it with liftmesh lab trace --campaign 2 --election ballot --preset source --duration 1m30s --svg 2.svg
@@ -104,10 +95,11 @@ fn the_table_has_every_figure() {
 
 #[test]
 fn arguments_say_what_is_run() {
-    let Protocols(all) = args("--protocol all").expect("all").election;
-    assert_eq!(all, Protocol::ALL);
-    let Protocols(one) = args("--election bully").expect("one").election;
-    assert_eq!(one, [Protocol::Bully]);
+    assert_eq!(args("--protocol all").expect("all").election, Protocol::ALL);
+    assert_eq!(args("--election bully").expect("one").election, [Protocol::Bully]);
+    for (seeds, range) in [("17", 17..=17), ("1..40", 1..=40), ("1..=40", 1..=40)] {
+        assert_eq!(args(&format!("--seeds {seeds}")).expect(seeds).seeds, range);
+    }
     assert_eq!(args("--minutes 5").expect("minutes").duration, Duration::from_mins(5));
     assert_eq!(args("--hours 24").expect("hours").hours, Some(Duration::from_hours(24)));
     assert_eq!(args("--duration 90s").expect("a time").duration, Duration::from_secs(90));
@@ -116,6 +108,8 @@ fn arguments_say_what_is_run() {
         "--minutes 0",
         "--duration 2days",
         "--hours 1.5",
+        "--seeds 4..3",
+        "--seeds 1-3",
         "--script a --seeds 1",
         "--script a --hours 1",
     ] {

@@ -3,6 +3,7 @@
 use liftmesh_lab::elections::Interval;
 use liftmesh_lab::traffic::{Comparison, Difference, Means, PUBLISHED, Summary};
 
+use crate::cli::lab::titled;
 use crate::cli::table::table;
 
 /// A table of figures, one of differences, one of ratios, and that of Crites and Barto.
@@ -37,31 +38,14 @@ pub(super) fn page(
 }
 
 fn figures(summaries: &[Summary]) -> String {
-    let heading = [
-        "CELL",
-        "STRATEGY",
-        "SERVED",
-        "AWT",
-        "95 % CI",
-        "P90",
-        "P99",
-        "> 60 S",
-        "LONGEST",
-        "ATTD",
-        "WRONG WAY",
-        "STARTS",
-        "METRES",
-        "PLAN",
-        "MOST",
-    ];
     format!(
         "(waiting times and time to destination in s: means over the seeds, and the longest of \
          all; car starts and metres in a run; time of a plan in µs: mean and most)\n{}",
-        table(heading, summaries.iter().map(row))
+        titled(summaries.iter().map(row))
     )
 }
 
-fn row(summary: &Summary) -> [String; 15] {
+fn row(summary: &Summary) -> [(&'static str, String); 15] {
     let figure = |of: fn(&Means) -> f64| {
         summary.means.as_ref().map_or_else(|| "-".to_owned(), |means| format!("{:.1}", of(means)))
     };
@@ -71,21 +55,24 @@ fn row(summary: &Summary) -> [String; 15] {
         None => ("saturated".to_owned(), format!("{} of {}", summary.saturated, summary.runs)),
     };
     [
-        summary.cell.clone(),
-        summary.strategy.clone(),
-        format!("{:.1} %", summary.served),
-        awt,
-        range,
-        figure(|means| means.p90.estimate),
-        figure(|means| means.p99),
-        summary.means.map_or_else(|| "-".to_owned(), |means| format!("{:.2} %", means.over_60)),
-        format!("{:.0}", summary.longest),
-        figure(|means| means.attd.estimate),
-        format!("{:.2} %", summary.wrong_way),
-        format!("{:.0}", summary.starts),
-        format!("{:.0}", summary.metres),
-        format!("{:.0}", summary.plan_mean),
-        format!("{:.0}", summary.plan_longest),
+        ("CELL", summary.cell.clone()),
+        ("STRATEGY", summary.strategy.clone()),
+        ("SERVED", format!("{:.1} %", summary.served)),
+        ("AWT", awt),
+        ("95 % CI", range),
+        ("P90", figure(|means| means.p90.estimate)),
+        ("P99", figure(|means| means.p99)),
+        (
+            "> 60 S",
+            summary.means.map_or_else(|| "-".to_owned(), |means| format!("{:.2} %", means.over_60)),
+        ),
+        ("LONGEST", format!("{:.0}", summary.longest)),
+        ("ATTD", figure(|means| means.attd.estimate)),
+        ("WRONG WAY", format!("{:.2} %", summary.wrong_way)),
+        ("STARTS", format!("{:.0}", summary.starts)),
+        ("METRES", format!("{:.0}", summary.metres)),
+        ("PLAN", format!("{:.0}", summary.plan_mean)),
+        ("MOST", format!("{:.0}", summary.plan_longest)),
     ]
 }
 

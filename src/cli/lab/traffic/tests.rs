@@ -1,16 +1,7 @@
-use clap::Parser;
-
 use super::*;
 
-#[derive(Debug, Parser)]
-struct Line {
-    #[command(flatten)]
-    traffic: TrafficArgs,
-}
-
 fn args(line: &str) -> Result<TrafficArgs, clap::Error> {
-    let words = ["traffic"].into_iter().chain(line.split_whitespace());
-    Line::try_parse_from(words).map(|line| line.traffic)
+    crate::cli::lab::tests::args(line)
 }
 
 fn comparison(line: &str) -> Comparison {

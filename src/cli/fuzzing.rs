@@ -1,3 +1,0 @@
-//! The input of `liftmesh assign`.
-
-pub use super::assign::fuzzing::{Assigned, assign};
