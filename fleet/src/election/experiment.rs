@@ -17,7 +17,6 @@ use crate::model::NodeId;
 pub struct Experiment(Arc<dyn Rules + Send + Sync>);
 
 impl Experiment {
-    /// An experiment with these rules.
     #[must_use]
     pub fn new(rules: impl Rules + Send + Sync + 'static) -> Self {
         Self(Arc::new(rules))
@@ -40,7 +39,6 @@ impl PartialEq for Experiment {
 
 impl Eq for Experiment {}
 
-/// A message of an experiment.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct Message {
     /// What it says, in a word or two. Counts as one byte, as the kind of any other message does.

@@ -35,6 +35,7 @@ pub mod ballot;
 pub mod bully;
 pub mod experiment;
 pub mod lowest_ip;
+mod reaction;
 pub(crate) mod redial;
 pub mod senior;
 #[cfg(test)]
@@ -66,7 +67,6 @@ pub trait Election: fmt::Debug + Send {
     /// `draw` is a random number; a protocol that needs none ignores it.
     fn handle(&mut self, input: Input<'_>, draw: u64, outputs: &mut Vec<Output>);
 
-    /// The state of this node.
     fn node_state(&self) -> NodeState;
 
     /// Whether the node has the mastership, whether or not it acts on it: a ring may have several
@@ -89,7 +89,6 @@ pub trait Election: fmt::Debug + Send {
     /// The protocol's own state, for people to read: names and values.
     fn details(&self) -> Vec<Detail>;
 
-    /// What is fixed about the protocol.
     fn profile(&self) -> &Profile {
         &Profile::USUAL
     }
@@ -102,9 +101,7 @@ pub struct Profile {
     pub preferred: Preferred,
     /// Whether the mastership goes from node to node while all is well.
     pub rotates: bool,
-    /// Who opens links, and to whom.
     pub link_rule: LinkRule,
-    /// What carries the messages.
     pub carrier: Carrier,
     /// Whether the master's sensor requests are part of the protocol, which sends them by itself;
     /// otherwise the node does (C4).
@@ -128,13 +125,11 @@ impl Profile {
 /// Which node is master of a group whose nodes all hear each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Preferred {
-    /// The node with the lowest address.
     LowestAddress,
     /// A node that no other [outranks](Rules::outranks).
     Fittest,
     /// The designated master; without one, any node.
     Designated,
-    /// Any node.
     Anybody,
 }
 
@@ -161,7 +156,6 @@ pub enum Carrier {
     Packet,
 }
 
-/// An input of an election.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input<'a> {
     /// The node starts; the first input of all.
@@ -170,7 +164,6 @@ pub enum Input<'a> {
     /// arrive in a bunch it is the first: an election that repeats a message at each beacon repeats
     /// it at the periodic ones.
     Heard {
-        /// Who, and what ranks it.
         peer: &'a Candidate,
         node_state: &'a NodeState,
         /// The term of its mastership; if it is not master, the highest that it knows.
@@ -179,44 +172,36 @@ pub enum Input<'a> {
     /// A peer is not heard any more, or its link is gone; the latter is not an input under
     /// [`LinkRule::FollowState`].
     Lost {
-        /// Who.
         peer: &'a NodeId,
     },
     /// A peer is synced: a state transfer over its link is complete (F14). An input under
     /// [`LinkRule::FollowState`] only.
     Synced {
-        /// With whom.
         peer: &'a NodeId,
-        /// Which of the two dialled.
         side: LinkSide,
     },
     /// A link is gone, or could not be made. An input under [`LinkRule::FollowState`] only.
     Disconnected {
-        /// From whom.
         peer: &'a NodeId,
     },
     /// A message has arrived from a peer that has been heard.
     Message {
-        /// From whom.
         from: &'a NodeId,
         message: &'a Message,
     },
     /// The node has become more or less fit to lead (B1).
     Estimate(u32),
-    /// A timer has run out.
     Fired(&'a ElectionTimer),
 }
 
 /// A node as elections see it: everything that can rank it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Candidate {
-    /// Its name.
     pub node: NodeId,
     /// Its address; ranks under `lowest-ip`.
     pub address: Ipv4Addr,
     /// Its interface's address; ranks under `senior` and `token-ring`.
     pub mac: Mac,
-    /// What it is there for.
     pub role: Role,
     /// How fit it is to lead; ranks under `bully` (B1).
     pub estimate: u32,
@@ -261,7 +246,6 @@ pub enum Output {
     HandOver(NodeId, Message),
     /// Open a link to a peer. Answered by [`Input::Synced`] or [`Input::Disconnected`].
     Dial(NodeId),
-    /// Close the link to this peer, if there is one.
     HangUp(NodeId),
     /// Close every link but the one to this peer.
     HangUpAllBut(NodeId),
@@ -280,13 +264,9 @@ pub enum Message {
     SensorData(Reading),
     /// What every indicator shows: *display data* (M1), the information packet (V11).
     DisplayData(DisplayData),
-    /// One of `bully`.
     Bully(bully::Message),
-    /// One of `senior`.
     Senior(senior::Message),
-    /// One of `ballot`.
     Ballot(ballot::Message),
-    /// Of `token-ring`.
     TokenRing(token_ring::Message),
     /// Of a protocol that is studied; never decoded.
     #[serde(skip_deserializing)]
@@ -311,20 +291,13 @@ impl Message {
     }
 }
 
-/// The timers of elections.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ElectionTimer {
-    /// One of `lowest-ip`.
     LowestIp(lowest_ip::Timer),
-    /// One of `bully`.
     Bully(bully::Timer),
-    /// One of `senior`.
     Senior(senior::Timer),
-    /// One of `ballot`.
     Ballot(ballot::Timer),
-    /// One of `token-ring`.
     TokenRing(token_ring::Timer),
-    /// One of a protocol that is studied.
     Experiment(experiment::Timer),
 }
 
@@ -354,17 +327,11 @@ from_each! {
 /// Which protocol elects, and its settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ElectionSettings {
-    /// `lowest-ip`.
     LowestIp(lowest_ip::Settings),
-    /// `bully`.
     Bully(bully::Settings),
-    /// `senior`.
     Senior(senior::Settings),
-    /// `ballot`.
     Ballot(ballot::Settings),
-    /// `token-ring`.
     TokenRing(token_ring::Settings),
-    /// A protocol that is studied.
     Experiment(Experiment),
 }
 
@@ -380,7 +347,6 @@ pub enum Preset {
 }
 
 impl Preset {
-    /// Both.
     pub const ALL: [Self; 2] = [Self::Fleet, Self::Source];
 }
 
@@ -399,7 +365,6 @@ pub trait Rules: fmt::Debug {
     /// like: its nodes announce it.
     fn protocol(&self) -> Protocol;
 
-    /// What is fixed about the protocol.
     fn profile(&self) -> &'static Profile;
 
     /// C3: a group of at most this many nodes that all hear each other, on a network that has been
@@ -497,7 +462,6 @@ impl Deref for ElectionSettings {
 }
 
 impl Protocol {
-    /// What is fixed about the protocol.
     #[must_use]
     pub fn profile(self) -> &'static Profile {
         ElectionSettings::of(self).profile()

@@ -34,29 +34,3 @@ pub(crate) fn linked_within(mesh: &MeshTimes) -> Duration {
 pub(crate) fn limit(redial_after: Duration) -> Duration {
     redial_after * JOIN_WAITS
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const REDIAL: Duration = Duration::from_millis(50);
-
-    #[test]
-    fn a_link_is_up_after_the_longest_wait_and_two_losses() {
-        let mesh = MeshTimes::default();
-        let longest = wait(mesh.redial_after, u32::MAX, 511);
-        let linked = linked_within(&mesh);
-        assert!(linked >= longest + mesh.dead_after * 2);
-        assert_eq!(linked, Duration::from_secs(1));
-        let slower = MeshTimes { redial_after: mesh.redial_after * 2, ..mesh };
-        assert_eq!(linked_within(&slower), Duration::from_millis(1_600));
-    }
-
-    #[test]
-    fn the_jitter_is_at_most_half_the_wait() {
-        for draw in [0, 1, 511, 512, u64::MAX] {
-            let wait = wait(REDIAL, 0, draw);
-            assert!((REDIAL..REDIAL * 3 / 2).contains(&wait), "{wait:?}");
-        }
-    }
-}

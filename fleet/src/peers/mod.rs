@@ -22,7 +22,7 @@ use core::net::{Ipv4Addr, SocketAddrV4};
 use std::time::Duration;
 
 use self::beacon::BeaconClock;
-use self::pairing::{Choice, Known, Pairing};
+use self::pairing::{Known, Pairing};
 use crate::election::{LinkRule, LinkSide, redial};
 use crate::model::{CarView, Hello, MeshTimes, NodeId, NodeState, Term, Timestamp};
 use crate::wire::LinkId;
@@ -58,8 +58,8 @@ pub(crate) struct Peers {
     rule: LinkRule,
     pub(crate) membership: Membership,
     pub(crate) links: Links,
-    /// Which peers to dial, if links don't follow the election.
-    pairing: Option<Pairing>,
+    /// Which peers to dial; nobody if links follow the election.
+    pairing: Pairing,
     clock: BeaconClock,
     pub(crate) packets: PacketCounts,
 }
@@ -97,21 +97,14 @@ pub(crate) enum Addressee {
 
 impl Peers {
     pub(crate) fn new(own: Hello, link_port: u16, times: MeshTimes, rule: LinkRule) -> Self {
-        let pairing = match rule {
-            LinkRule::FollowState => None,
-            LinkRule::EveryPair => Some(Choice::Every),
-            LinkRule::Standby => Some(Choice::LowestTwo),
-        };
-        let pairing = pairing
-            .map(|choice| Pairing::new(choice, own.address, own.node.clone(), times.redial_after));
         Self {
+            pairing: Pairing::new(rule, own.address, own.node.clone(), times.redial_after),
             membership: Membership::new(own.clone(), times),
             own,
             link_port,
             times,
             rule,
             links: Links::default(),
-            pairing,
             clock: BeaconClock::default(),
             packets: PacketCounts::default(),
         }
@@ -127,22 +120,19 @@ impl Peers {
 
     /// Whether the node dials peers by itself, and not because the election wants it.
     pub(crate) fn keeps_links(&self) -> bool {
-        self.pairing.is_some()
+        self.rule != LinkRule::FollowState
     }
 
     /// Whether orders are exchanged with a peer: over a synced link, or by datagram until the first
     /// link to it is made.
     pub(crate) fn exchanges_orders(&self, peer: &NodeId) -> bool {
-        self.links.is_synced(peer)
-            || self.pairing.as_ref().is_some_and(|pairing| pairing.believes(peer))
+        self.links.is_synced(peer) || self.pairing.believes(peer)
     }
 
     /// A beacon of a peer was accepted. `equal`: it is a master whose store is equal to this node's,
     /// so that each has all orders of the other.
     pub(crate) fn note_heard(&mut self, peer: &NodeId, equal: bool, now: Timestamp) {
-        if let Some(pairing) = self.pairing.as_mut() {
-            pairing.heard(peer, equal, now);
-        }
+        self.pairing.heard(peer, equal, now);
     }
 
     /// What the links and the plan depend on in the state of a peer, under [`LinkRule::Standby`].
@@ -158,26 +148,24 @@ impl Peers {
     /// Updates the choice of links, if what it depends on has changed. `follows` is this node's
     /// master.
     pub(crate) fn choose_links(&mut self, follows: Option<&NodeId>) {
-        let Some(pairing) = self.pairing.as_mut().filter(|pairing| pairing.is_stale()) else {
+        if !self.pairing.is_stale() {
             return;
-        };
+        }
         let peers = self.membership.peers().map(|(name, peer)| Known {
             rank: (peer.hello.address, name),
             leads: peer.node_state == NodeState::Master,
         });
-        pairing.choose(peers, follows);
+        self.pairing.choose(peers, follows);
     }
 
     /// The states of nodes have changed, and with them, maybe, which links to keep.
     pub(crate) fn review_links(&mut self) {
-        if let Some(pairing) = self.pairing.as_mut() {
-            pairing.invalidate();
-        }
+        self.pairing.invalidate();
     }
 
     /// Whether a link that this node has opened is one that it keeps.
     pub(crate) fn wants_link(&self, peer: &NodeId) -> bool {
-        self.pairing.as_ref().is_none_or(|pairing| pairing.dials(peer))
+        !self.keeps_links() || self.pairing.dials(peer)
     }
 
     pub(crate) fn link_address(&self, peer: &NodeId) -> Option<SocketAddrV4> {
@@ -214,9 +202,7 @@ impl Peers {
         if let Some(peer) = self.membership.get_mut(&hello.node) {
             peer.comparison.forget_equal();
         }
-        if let Some(pairing) = self.pairing.as_mut() {
-            pairing.found(hello.address, &hello.node);
-        }
+        self.pairing.found(hello.address, &hello.node);
         self.clock.hurry();
     }
 
@@ -226,9 +212,7 @@ impl Peers {
         if let Some(link) = link {
             self.links.close(link);
         }
-        if let Some(pairing) = self.pairing.as_mut() {
-            pairing.lost(peer);
-        }
+        self.pairing.lost(peer);
         link
     }
 
@@ -243,9 +227,7 @@ impl Peers {
     ) -> Option<LinkId> {
         let before = self.links.open(link, peer.clone(), side, sent);
         self.link_has_changed(peer);
-        if let Some(pairing) = self.pairing.as_mut() {
-            pairing.opened(peer, now);
-        }
+        self.pairing.opened(peer, now);
         before
     }
 
@@ -263,29 +245,24 @@ impl Peers {
     }
 
     pub(crate) fn note_synced(&mut self, peer: &NodeId) {
-        if let Some(pairing) = self.pairing.as_mut() {
-            pairing.synced(peer);
-        }
+        self.pairing.synced(peer);
     }
 
     /// If this node dials by itself: the link to this peer is closed, or could not be opened. `draw`
     /// is a random number.
     pub(crate) fn redial_later(&mut self, peer: &NodeId, draw: u64, now: Timestamp) {
-        if let Some(pairing) = self.pairing.as_mut() {
-            pairing.disconnected(peer, draw, now);
-        }
+        self.pairing.disconnected(peer, draw, now);
     }
 
     /// When [`due_dials`](Self::due_dials) may have something.
     pub(crate) fn next_dial(&self) -> Option<Timestamp> {
-        self.pairing.as_ref().and_then(Pairing::next)
+        self.pairing.next()
     }
 
     /// Which peers to dial, and whose links to give up (C6). Call
     /// [`choose_links`](Self::choose_links) before.
     pub(crate) fn due_dials(&mut self, now: Timestamp) -> Vec<Due> {
-        let due = self.pairing.as_mut().map(|pairing| pairing.due(now));
-        due.unwrap_or_default()
+        self.pairing.due(now)
     }
 
     /// If a slave has a link to its master: as master, if this node `leads`, compares a peer's

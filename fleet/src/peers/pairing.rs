@@ -1,5 +1,5 @@
 //! The links that a node keeps by itself, whichever node is master: one between each pair of nodes,
-//! or those to the two lowest addresses (C6).
+//! or those to the two lowest addresses (C6). Under [`LinkRule::FollowState`] it keeps none.
 //!
 //! The node with the higher address dials the other. Failed dials are repeated with growing waits.
 //! Either end gives up a link that is not synced in time: it may be the only one that still waits,
@@ -20,7 +20,7 @@ use core::net::Ipv4Addr;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use crate::election::redial;
+use crate::election::{LinkRule, redial};
 use crate::model::{NodeId, Timestamp};
 
 /// How many links a node keeps to lower addresses, if not to all.
@@ -29,13 +29,6 @@ const KEPT: usize = 2;
 /// A peer counts as out of reach after this many failed dials in a row. A line that loses packets
 /// fails one now and then.
 const OUT_OF_REACH: u32 = 3;
-
-/// Which peers a node keeps links to, of those with lower addresses.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Choice {
-    Every,
-    LowestTwo,
-}
 
 /// A peer as far as the choice depends on it.
 #[derive(Debug, Clone, Copy)]
@@ -46,7 +39,7 @@ pub(super) struct Known<'a> {
 
 #[derive(Debug, Clone)]
 pub(super) struct Pairing {
-    choice: Choice,
+    rule: LinkRule,
     own: (Ipv4Addr, NodeId),
     redial_after: Duration,
     dials: BTreeMap<NodeId, Dial>,
@@ -110,13 +103,13 @@ pub(crate) enum Due {
 
 impl Pairing {
     pub(super) fn new(
-        choice: Choice,
+        rule: LinkRule,
         address: Ipv4Addr,
         node: NodeId,
         redial_after: Duration,
     ) -> Self {
         Self {
-            choice,
+            rule,
             own: (address, node),
             redial_after,
             dials: BTreeMap::new(),
@@ -127,14 +120,10 @@ impl Pairing {
     }
 
     pub(super) fn found(&mut self, address: Ipv4Addr, peer: &NodeId) {
-        match self.choice {
-            Choice::Every => {
-                if (address, peer) < (self.own.0, &self.own.1) {
-                    self.dials.entry(peer.clone()).or_default();
-                }
-            }
-            Choice::LowestTwo => self.is_stale = true,
+        if self.rule == LinkRule::EveryPair && (address, peer) < (self.own.0, &self.own.1) {
+            self.dials.entry(peer.clone()).or_default();
         }
+        self.invalidate();
     }
 
     pub(super) fn lost(&mut self, peer: &NodeId) {
@@ -145,7 +134,7 @@ impl Pairing {
     }
 
     pub(super) fn invalidate(&mut self) {
-        self.is_stale = self.choice == Choice::LowestTwo;
+        self.is_stale = self.rule == LinkRule::Standby;
     }
 
     /// Whether to call [`choose`](Self::choose).
@@ -217,7 +206,7 @@ impl Pairing {
         if dial.state == DialState::Unheard {
             dial.state = DialState::Due;
         }
-        let may_believe = self.choice == Choice::LowestTwo
+        let may_believe = self.rule == LinkRule::Standby
             && dial.word == Word::Unused
             && !self.doubted.contains(peer);
         if equal && may_believe && !dial.is_spare {
@@ -230,7 +219,7 @@ impl Pairing {
         let until = now + redial::limit(self.redial_after);
         if let Some(dial) = self.dials.get_mut(peer) {
             dial.state = DialState::Going { until };
-        } else {
+        } else if self.rule != LinkRule::FollowState {
             self.accepted.insert(peer.clone(), until);
         }
     }
@@ -254,10 +243,10 @@ impl Pairing {
         let Some(dial) = self.dials.get_mut(peer) else {
             return;
         };
-        dial.state = match (dial.state, self.choice) {
-            (DialState::Synced, Choice::Every) => DialState::Due,
-            (DialState::Synced | DialState::Unheard, _) => DialState::Unheard,
-            (DialState::Due | DialState::Going { .. } | DialState::Waiting { .. }, _) => {
+        dial.state = match dial.state {
+            DialState::Synced if self.rule == LinkRule::EveryPair => DialState::Due,
+            DialState::Synced | DialState::Unheard => DialState::Unheard,
+            DialState::Due | DialState::Going { .. } | DialState::Waiting { .. } => {
                 let wait = redial::wait(self.redial_after, dial.failures, draw);
                 dial.failures += 1;
                 DialState::Waiting { until: now + wait }
@@ -342,17 +331,21 @@ mod tests {
 
     const REDIAL: Duration = Duration::from_millis(50);
 
-    fn third() -> Pairing {
-        Pairing::new(Choice::LowestTwo, address(3), name(3), REDIAL)
+    /// One that keeps links to the two lowest addresses.
+    fn standby(index: u8) -> Pairing {
+        Pairing::new(LinkRule::Standby, address(index), name(index), REDIAL)
+    }
+
+    fn at(millis: u64) -> Timestamp {
+        Timestamp::START + Duration::from_millis(millis)
     }
 
     /// The lower peers that a third node hears, and its master.
     fn chooses(node: &mut Pairing, peers: &[(u8, bool)], follows: Option<u8>) -> Vec<Due> {
-        let names: Vec<_> =
-            peers.iter().map(|(index, leads)| (name(*index), *index, *leads)).collect();
-        let known = names
-            .iter()
-            .map(|(name, index, leads)| Known { rank: (address(*index), name), leads: *leads });
+        let names: Vec<_> = peers.iter().map(|(index, _)| name(*index)).collect();
+        let known = peers.iter().zip(&names);
+        let known =
+            known.map(|(&(index, leads), name)| Known { rank: (address(index), name), leads });
         node.choose(known, follows.map(name).as_ref());
         node.due(at(0))
     }
@@ -364,7 +357,7 @@ mod tests {
     /// C6
     #[test]
     fn a_standby_link_leads_to_the_next_lowest_address() {
-        let mut node = third();
+        let mut node = standby(3);
         let all = [(5, false), (2, false), (4, false), (1, true), (0, false)];
         assert_eq!(chooses(&mut node, &[(1, true), (4, false)], None), dials(&[1]));
         assert_eq!(chooses(&mut node, &[(1, true), (2, false)], Some(1)), dials(&[2]));
@@ -381,7 +374,7 @@ mod tests {
     /// E1, E7: a node reaches the master that it should follow, wherever that ranks.
     #[test]
     fn a_master_dials_the_lowest_other_master_too() {
-        let mut node = Pairing::new(Choice::LowestTwo, address(9), name(9), REDIAL);
+        let mut node = standby(9);
         let all = [(1, false), (2, false), (3, false), (4, true), (5, true)];
         assert_eq!(chooses(&mut node, &all, None), dials(&[1, 2, 4]));
         assert_eq!(chooses(&mut node, &all, Some(5)), dials(&[5]));
@@ -390,7 +383,7 @@ mod tests {
     /// E1
     #[test]
     fn a_peer_that_cannot_be_reached_does_not_stand_in_the_way_of_another() {
-        let mut node = Pairing::new(Choice::LowestTwo, address(9), name(9), REDIAL);
+        let mut node = standby(9);
         let all = [(1, true), (2, false), (3, false), (4, false)];
         assert_eq!(chooses(&mut node, &all, None), dials(&[1, 2]));
         for _ in 0..OUT_OF_REACH {
@@ -406,7 +399,7 @@ mod tests {
     /// A link that ends is the sign of a dead peer more often than not.
     #[test]
     fn a_peer_whose_link_has_ended_is_dialled_when_it_is_heard_again() {
-        let mut node = third();
+        let mut node = standby(3);
         chooses(&mut node, &[(1, true)], None);
         node.synced(&name(1));
         chooses(&mut node, &[(1, true)], Some(1));
@@ -422,7 +415,7 @@ mod tests {
     fn a_master_with_an_equal_store_is_believed_until_the_first_link_should_be_there() {
         let limit = redial::limit(REDIAL);
         for is_reached in [true, false] {
-            let mut node = third();
+            let mut node = standby(3);
             chooses(&mut node, &[(1, true)], None);
             node.heard(&name(1), false, at(0));
             assert!(!node.believes(&name(1)), "its store differs");
@@ -446,7 +439,7 @@ mod tests {
     fn a_peer_that_was_doubted_is_believed_again_after_a_link() {
         let (alone, others) = ([(2, true)], [(0, true), (1, false), (2, true)]);
         for is_reached in [false, true] {
-            let mut node = third();
+            let mut node = standby(3);
             chooses(&mut node, &alone, None);
             node.heard(&name(2), true, at(0));
             node.due(at(0) + redial::limit(REDIAL));
@@ -467,11 +460,7 @@ mod tests {
     }
 
     fn second() -> Pairing {
-        Pairing::new(Choice::Every, address(2), name(2), REDIAL)
-    }
-
-    fn at(millis: u64) -> Timestamp {
-        Timestamp::START + Duration::from_millis(millis)
+        Pairing::new(LinkRule::EveryPair, address(2), name(2), REDIAL)
     }
 
     /// C6
@@ -493,17 +482,18 @@ mod tests {
     /// C6: a peer that is heard and can't be reached is dialled less and less often.
     #[test]
     fn failed_dials_are_repeated_after_growing_waits() {
-        let mut node = second();
-        node.found(address(1), &name(1));
-        let (mut now, mut waits) = (at(0), Vec::new());
-        for _ in 0..8 {
-            assert_eq!(node.due(now), [Due::Dial(name(1))]);
-            node.disconnected(&name(1), 0, now);
-            let next = node.next().expect("a wait");
-            waits.push(next.since(now).as_millis());
-            now = next;
+        for (draw, waits) in [(0, [50, 100, 200, 400, 400]), (u64::MAX, [74, 149, 299, 599, 599])] {
+            let mut node = second();
+            node.found(address(1), &name(1));
+            let mut now = at(0);
+            for wait in waits {
+                assert_eq!(node.due(now), dials(&[1]));
+                node.disconnected(&name(1), draw, now);
+                let next = node.next().expect("a wait");
+                assert_eq!(next.since(now).as_millis(), wait);
+                now = next;
+            }
         }
-        assert_eq!(waits, [50, 100, 200, 400, 400, 400, 400, 400]);
     }
 
     #[test]

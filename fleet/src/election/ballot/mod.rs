@@ -24,10 +24,9 @@
 //!
 //! A node answers votes at most once in the time of a round, whatever ends its vote. A control
 //! packet or a reset ends a vote: the voter follows its sender and at once waits for the next control
-//! packet (V6), but answers no further votes until the round would have been over: they belong to the
-//! vote that has ended. A stand-in leader answers the votes of a round with one control packet. So a
-//! round costs at most n votes and, as each control packet draws n − 1 answers, two control packets
-//! with their answers: O(n) messages.
+//! packet (V6), but answers no further votes until the round would have been over. A stand-in leader
+//! answers the votes of a round with one control packet. So a round costs at most n votes and, as
+//! each control packet draws n − 1 answers, two control packets with their answers: O(n) messages.
 //!
 //! # What it adds to the source
 //!
@@ -40,13 +39,10 @@
 //! - While the beacons of a leader report that it leads, its control packets may be missing for
 //!   longer ([`Settings::patience`]): lost packets are no lost leader. When its beacon reports that
 //!   it no longer leads, nobody waits for it any longer. Neither holds without `mesh_detection`.
-//! - The reset at switch-on can't reach a node that is not known yet. The regular leader repeats it
-//!   to each node that it discovers, and to each that becomes leader.
-//! - Of two regular leaders the lower name leads. The other follows it, reports this, and does not
-//!   vote.
+//! - The regular leader repeats its reset to each node that it discovers, and to each that becomes
+//!   leader. Of two regular leaders the lower name leads; the other follows it, and does not vote.
 //! - Who hears a vote equal to its own knows of a tie, also if its own was held back (V4).
-//! - Packets are not authenticated. They count only from the addresses of nodes that the mesh
-//!   knows.
+//! - Packets count only from the addresses of nodes that the mesh knows: they are not authenticated.
 
 pub mod packet;
 mod settings;
@@ -61,6 +57,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::reaction::Reaction;
 use super::{
     Candidate, Carrier, Detail, Election, ElectionTimer, Input, Output, Preferred, Profile,
 };
@@ -78,7 +75,6 @@ pub enum Message {
     Reset,
 }
 
-/// The timers of `ballot`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Timer {
     /// The leader's next control packet is due.
@@ -96,7 +92,6 @@ const PROFILE: Profile = Profile {
     ..Profile::USUAL
 };
 
-/// The `ballot` protocol.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Ballot {
     name: NodeId,
@@ -120,13 +115,7 @@ enum State {
         /// A leader that may still be there.
         held: Option<NodeId>,
     },
-    Following {
-        leader: NodeId,
-        reported: Reported,
-        /// How often `lost_after` has passed without a control packet.
-        missed: u32,
-        round: Round,
-    },
+    Following(Follower),
     Voting {
         held: Held,
         own: u32,
@@ -134,6 +123,15 @@ enum State {
         best: Option<u32>,
     },
     Leading(Round),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Follower {
+    leader: NodeId,
+    reported: Reported,
+    /// How often `lost_after` has passed without a control packet.
+    missed: u32,
+    round: Round,
 }
 
 /// What a leader or follower has done in the round of votes that is open, if one is.
@@ -188,8 +186,9 @@ enum Event<'a> {
 impl State {
     fn timers(&self) -> &'static [Timer] {
         match self {
-            Self::Waiting { .. } | Self::Following { round: Round::Quiet, .. } => &[Timer::Silence],
-            Self::Following { round: Round::Answered, .. } => &[Timer::Silence, Timer::Round],
+            Self::Waiting { .. } => &[Timer::Silence],
+            Self::Following(of) if of.round == Round::Quiet => &[Timer::Silence],
+            Self::Following(_) => &[Timer::Silence, Timer::Round],
             Self::Voting { .. } => &[Timer::Round],
             Self::Leading(Round::Quiet) => &[Timer::Control],
             Self::Leading(Round::Answered) => &[Timer::Control, Timer::Round],
@@ -259,20 +258,18 @@ impl Ballot {
 
 impl Election for Ballot {
     fn handle(&mut self, input: Input<'_>, draw: u64, outputs: &mut Vec<Output>) {
-        let [a, b, c, d, ..] = draw.to_le_bytes();
-        let Some(event) = self.event(&input) else {
-            return;
-        };
-        let next = self.next(event, u32::from_le_bytes([a, b, c, d]), outputs);
-        let before = std::mem::replace(&mut self.state, next).timers();
-        let over = before.iter().filter(|timer| !self.state.timers().contains(timer));
-        outputs.extend(over.map(|timer| Output::Disarm((*timer).into())));
+        let out = &mut Reaction { draw, outputs };
+        if let Some(event) = self.event(&input) {
+            let next = self.next(event, out);
+            let before = std::mem::replace(&mut self.state, next);
+            out.disarm_but(before.timers(), self.state.timers());
+        }
     }
 
     fn node_state(&self) -> NodeState {
         match &self.state {
             State::Leading(_) | State::Voting { held: Held::Mastership, .. } => NodeState::Master,
-            State::Following { leader: master, .. }
+            State::Following(Follower { leader: master, .. })
             | State::Waiting { held: Some(master) }
             | State::Voting { held: Held::Leader(master), .. } => {
                 NodeState::Slave { master: master.clone() }
@@ -291,7 +288,7 @@ impl Election for Ballot {
     fn details(&self) -> Vec<Detail> {
         let doing = match &self.state {
             State::Waiting { .. } => "waiting for a control packet",
-            State::Following { .. } => "following",
+            State::Following(_) => "following",
             State::Voting { .. } => "voting",
             State::Leading(_) if self.regular => "regular leader",
             State::Leading(_) => "stand-in leader",

@@ -4,28 +4,23 @@ use super::{Ballot, PROFILE};
 use crate::election::{Candidate, Election, Profile, Rules};
 use crate::model::{Nonce, Protocol};
 
-/// The rules and times of `ballot`; alike on every node.
+/// The settings of `ballot`. For operators, `src/config/tables/elections.rs` describes each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Settings {
-    /// Between two control packets of the leader (V2). Default 100 ms.
+    /// Between two control packets of the leader (V2).
     pub control_period: Duration,
-    /// A leader that sends no control packet for this time is lost (V2); a node
-    /// that lost a vote waits as long for the winner (V6). Default 200 ms; at
-    /// least two `control_period`s, and longer than `round`.
+    /// A leader that sends no control packet for this time is lost (V2); a node that lost a vote
+    /// waits as long for the winner (V6).
     pub lost_after: Duration,
-    /// How long a round of votes lasts (V5). Default 100 ms; at least twice the longest delay of
-    /// the network: a vote has to get to everybody, and the answers back.
+    /// How long a round of votes lasts (V5): a vote has to get to everybody, and the answers back.
     pub round: Duration,
     /// While a leader's beacons report that it leads, so many times `lost_after` may pass without a
-    /// control packet of it before it counts as lost. Default 5. Counts with `mesh_detection`
-    /// alone.
+    /// control packet of it before it counts as lost.
     pub patience: u32,
-    /// The mesh's loss of the leader counts as the protocol's own, and its beacons for
-    /// `patience`. Default true; false is the source's wording (C5).
+    /// Whether the mesh's reports of losses count (C5), and `patience`.
     pub mesh_detection: bool,
 }
 
-/// For a fleet of elevators on one LAN.
 impl Default for Settings {
     fn default() -> Self {
         Self {

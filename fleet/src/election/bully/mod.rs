@@ -27,19 +27,18 @@
 //!
 //! # What it adds to the source
 //!
-//! Without which it could not run, so as in the source ([`Settings::source`]) too:
+//! As in the source ([`Settings::source`]) too, because it could not run otherwise:
 //!
 //! - A candidate that hears of another higher node asks it too: no node has a list of all.
 //! - *Master* carries a term, so that a late one changes nothing (E7). One of a later term than the
 //!   present master's is followed at once, also from a lower node: that node has missed the present
 //!   master, which may be dead (B5). Of two with the same term the higher node counts.
-//! - An election by itself interrupts no service. A node that votes while a master works
-//!   continues under it, and a master stays master, until another node has announced itself.
-//! - A master that hears a beacon of another one holds an election; if nobody outranks it, it
-//!   announces itself to that one alone (B10). A master that a lower node asks, and that no node
-//!   outranks, announces itself to that node alone. The others follow it already.
+//! - An election interrupts no service: until another node has announced itself, a master stays
+//!   master, and a node that votes continues under a master that works.
+//! - A master that a lower node asks, or that hears another master, announces itself to that one
+//!   alone if nobody outranks it: the others follow it already (B10).
 //! - A follower that is asked within T of its last election answers, and holds no other: otherwise
-//!   each election would begin n others, and the death of a master would cost n³ messages.
+//!   the death of a master would cost n³ messages.
 //! - Only the beacons of a node that is master keep its followers from missing it.
 //!
 //! With [`Settings::mesh_detection`], so in a fleet, moreover:
@@ -48,16 +47,12 @@
 //!   asks: usually the highest survivor does at once, and the election costs n messages. A
 //!   follower whose master works and outranks it answers, and holds no election.
 //! - A beacon of a higher node that is master counts as its *master*, unless the present master works
-//!   and is higher still.
-//! - *Election* is repeated within T, because it may be lost. A candidate that hears of another
-//!   higher node waits for T again. Once the mesh has lost every higher node, there is nothing to
-//!   wait for (C5).
-//! - A follower whose master reports that it is no longer master starts an election. A node
-//!   that waits for a master which dies after its *answer* begins again (B4, B8).
-//! - With estimates by health, a master's estimate gets a bonus: the hysteresis less 1 while a
-//!   node follows it, otherwise 1. A fitter follower starts an election only after it has exceeded
-//!   the master by the hysteresis for the hold-off (B10). Decision 10 has the reasons.
-//!   Configured numbers rank unchanged.
+//!   and is higher still; that of the present master, that it is master no longer, as its loss.
+//! - *Election* is repeated within T, and a higher node that is heard of later has T again. Once the
+//!   mesh has lost every higher node, there is nothing to wait for (C5).
+//! - With estimates by health, a master has a bonus, and a fitter follower starts an election only
+//!   after it has exceeded the master by the hysteresis for the hold-off (B10). Decision 10 has the
+//!   reasons.
 
 mod settings;
 mod transitions;
@@ -66,6 +61,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::reaction::Reaction;
 use super::{
     Candidate, Detail, Election, ElectionTimer, Input, Message as Any, Output, Preferred, Profile,
 };
@@ -88,7 +84,6 @@ pub enum Message {
     },
 }
 
-/// The timers of `bully`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Timer {
     /// T is over: nobody has answered (B3).
@@ -109,7 +104,6 @@ pub enum Timer {
 
 const PROFILE: Profile = Profile { preferred: Preferred::Fittest, ..Profile::USUAL };
 
-/// The `bully` protocol.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Bully {
     settings: Settings,
@@ -348,22 +342,18 @@ impl Bully {
     }
 
     fn follows(&self) -> Option<&NodeId> {
-        match &self.state {
-            State::Lost { of, .. } | State::Candidate(_, Interim::Follows(of)) => Some(&of.master),
-            State::Sleep | State::Candidate(_, Interim::Alone | Interim::Leads) | State::Master => {
-                None
-            }
+        if let State::Lost { of, .. } | State::Candidate(_, Interim::Follows(of)) = &self.state {
+            Some(&of.master)
+        } else {
+            None
         }
     }
 
     /// The followed master has told this term.
     fn note_term(&mut self, term: Term) {
-        match &mut self.state {
-            State::Lost { of, .. } | State::Candidate(_, Interim::Follows(of)) => {
-                of.term = of.term.max(term);
-            }
-            State::Sleep | State::Candidate(_, Interim::Alone | Interim::Leads) | State::Master => {
-            }
+        if let State::Lost { of, .. } | State::Candidate(_, Interim::Follows(of)) = &mut self.state
+        {
+            of.term = of.term.max(term);
         }
     }
 
@@ -389,9 +379,9 @@ impl Bully {
 }
 
 impl Election for Bully {
-    fn handle(&mut self, input: Input<'_>, _draw: u64, outputs: &mut Vec<Output>) {
+    fn handle(&mut self, input: Input<'_>, draw: u64, outputs: &mut Vec<Output>) {
         for event in self.events(&input) {
-            self.step(event, outputs);
+            self.step(event, &mut Reaction { draw, outputs });
         }
     }
 

@@ -4,55 +4,42 @@ use super::{Bully, PROFILE};
 use crate::election::{Candidate, Election, Profile, Rules};
 use crate::model::{NodeId, Nonce, Protocol};
 
-/// The estimate of a node without any health, where the lowest wins: high enough to take a bonus
-/// off it.
-const NO_HEALTH: u32 = 1_000;
-
-/// The settings of `bully`. The defaults suit a LAN with 40 ms of jitter and 5 % loss.
+/// The settings of `bully`. For operators, `src/config/tables/elections.rs` describes each.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Settings {
-    /// How fit this node is to lead (B1). Default [`Estimate::Health`]; alike on every node of the
-    /// fleet, or fixed on every node, for the two have different scales.
+    /// How fit this node is to lead (B1).
     pub estimate: Estimate,
-    /// Which estimate wins, alike on every node. Default [`Wins::Highest`].
+    /// Which estimate wins (B1).
     pub wins: Wins,
     /// Whether a node that is clearly fitter than a working master replaces it, and the master has
-    /// a bonus (B10). Default `true`. Otherwise estimates count in elections only, as in the
-    /// source.
+    /// a bonus (B10).
     pub challenges: bool,
     /// By how much a node's estimate must exceed the master's before it starts an election
-    /// (B10). 0 counts as 1. Default 25: a car that leaves service (20) changes no leader, a panel
-    /// or a disk that fails does. With [`Estimate::Health`] a master that is followed is
-    /// ahead by 1 less in every election, no matter who starts it.
+    /// (B10). 0 counts as 1. A car that leaves service (20) changes no master, a panel or a disk
+    /// that fails does.
     pub hysteresis: u32,
-    /// How long a node's estimate must have exceeded the master's before it starts an
-    /// election (B10). Default 500 ms: a panel's line that is soon back changes no leader. At least
-    /// a few beacon periods, in which a new master hears of its followers.
+    /// For how long (B10): a panel's line that is soon back changes no master. At least a few
+    /// beacon periods, in which a new master hears of its followers.
     pub hold_off: Duration,
     /// How long a node that misses the master lets a higher node announce itself before it asks
-    /// (B2). Default 50 ms: two beacon periods, in which the announcement or a beacon of the new
-    /// master arrives. 0, as in the source, asks at once.
+    /// (B2): two beacon periods, in which the announcement or a beacon of the new master arrives.
     pub head_start: Duration,
-    /// T: how long a candidate waits for an *answer* (B2). Default 200 ms; at least the way
-    /// there and back, and a few times `ask_again`.
+    /// T: how long a candidate waits for an *answer* (B2); at least the way there and back, and a
+    /// few times `ask_again`.
     pub answer_wait: Duration,
-    /// While nobody answers, *election* is sent again this often, for it or its answer may be lost.
-    /// Default 50 ms; at most `answer_wait`, which keeps to a single *election*.
+    /// How often *election* is sent again, for it or its answer may be lost.
     pub ask_again: Duration,
-    /// How long a candidate that was answered waits for *master* (B4). Default 400 ms; at
-    /// least `answer_wait`, which the node that answered may need itself, and the way there and
-    /// back.
+    /// How long a candidate that was answered waits for *master* (B4); at least `answer_wait`,
+    /// which the node that answered may need itself, and the way there and back.
     pub coordinator_wait: Duration,
-    /// Whether the master counts as silent when the mesh has lost it, and a node that the mesh has
-    /// lost is not asked any more (C5). Default `true`. Otherwise nodes are asked whether they
-    /// live or not, as in the source, and `silence` decides.
+    /// Whether the mesh's reports of losses count (C5). Otherwise nodes are asked whether they
+    /// live or not, and `silence` decides.
     pub mesh_detection: bool,
     /// Without `mesh_detection`: a master that sends no beacon for this time counts as silent
-    /// (B2). Default 400 ms; at least eight beacon periods.
+    /// (B2); at least eight beacon periods.
     pub silence: Duration,
 }
 
-/// For a fleet of elevators on one LAN.
 impl Default for Settings {
     fn default() -> Self {
         Self {
@@ -86,9 +73,7 @@ impl Settings {
             ..fleet
         }
     }
-}
 
-impl Settings {
     /// What ranks an estimate: more is better, and nothing is below a barred node.
     pub(super) fn merit(&self, estimate: u32) -> u32 {
         match self.wins {
@@ -104,26 +89,18 @@ impl Settings {
         self.merit(node) >= self.merit(master).saturating_add(self.hysteresis.max(1))
     }
 
-    /// The estimate that a master sends, of a node of this fitness.
+    /// The estimate that a master of this fitness sends. Its bonus is all but 1 of the hysteresis,
+    /// so that a node that is fitter by the hysteresis outranks it; and 1 as long as nobody follows
+    /// it, so that those who have been on their own yield to the others. A number that was
+    /// configured ranks as it is.
     pub(super) fn as_master(&self, fitness: u32, is_followed: bool) -> u32 {
-        let bonus = self.bonus(is_followed);
-        match self.wins {
-            Wins::Highest => fitness.saturating_add(bonus),
-            Wins::Lowest => fitness.saturating_sub(bonus).max(fitness.min(1)),
-        }
-    }
-
-    /// The bonus of a master's estimate: all but 1 of the hysteresis, so that a node that
-    /// is fitter by the hysteresis outranks it; and 1 as long as nobody follows it, so that those
-    /// who have been on their own yield to the others. A number that was configured ranks as it is.
-    fn bonus(&self, is_followed: bool) -> u32 {
         let most = self.hysteresis.saturating_sub(1);
-        match self.estimate {
+        fitness.saturating_add(match self.estimate {
             Estimate::Fixed(_) => 0,
             Estimate::Health if !self.challenges => 0,
             Estimate::Health if is_followed => most,
             Estimate::Health => most.min(1),
-        }
+        })
     }
 }
 
@@ -148,10 +125,7 @@ impl Rules for Settings {
     fn estimate(&self, health: u32) -> u32 {
         match self.estimate {
             Estimate::Fixed(estimate) => estimate,
-            Estimate::Health => match self.wins {
-                Wins::Highest => health,
-                Wins::Lowest => NO_HEALTH.saturating_sub(health).max(1),
-            },
+            Estimate::Health => health,
         }
     }
 
@@ -173,7 +147,8 @@ impl Rules for Settings {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Wins {
     Highest,
-    /// The lowest but 0, which bars a node here too: the variant of the source.
+    /// The lowest but 0, which bars a node here too: the variant of the source, for
+    /// [fixed](Estimate::Fixed) estimates.
     Lowest,
 }
 
@@ -185,8 +160,7 @@ pub enum Estimate {
     /// leads, and follows the master (B6). In a fleet in which every node is barred each serves
     /// alone.
     Fixed(u32),
-    /// The node's health, from 1 to 100, and while it leads the master's bonus: see
-    /// [`health`](crate::node::health) and [`hysteresis`](Settings::hysteresis). Where the lowest
-    /// estimate wins, what the health lacks to 1000, less the bonus.
+    /// The node's [health](crate::node::health), from 1 to 100, and while it leads the master's
+    /// bonus.
     Health,
 }

@@ -1,6 +1,5 @@
-use super::{
-    Bully, Comparison, Ended, Event, Interim, Mastership, Message, Output, Stage, State, Timer,
-};
+use super::{Bully, Comparison, Ended, Event, Interim, Mastership, Message, Stage, State, Timer};
+use crate::election::reaction::Reaction;
 use crate::model::NodeId;
 
 const ALL_TIMERS: [Timer; 7] = [
@@ -15,95 +14,52 @@ const ALL_TIMERS: [Timer; 7] = [
 
 impl Bully {
     /// A disarmed timer has no effect.
-    pub(super) fn step(&mut self, event: Event, outputs: &mut Vec<Output>) {
-        match self.state.clone() {
-            State::Sleep => self.asleep(&event, outputs),
-            State::Candidate(stage, interim) => {
-                self.candidate(stage, interim, event, outputs);
+    pub(super) fn step(&mut self, event: Event, out: &mut Reaction<'_>) {
+        match (self.state.clone(), event) {
+            (State::Sleep, Event::Started) => self.ask(Interim::Alone, out),
+            (State::Sleep, _) => {}
+            (State::Candidate(stage, interim), event) => {
+                self.candidate(stage, interim, event, out);
             }
-            State::Lost { of, comparison, ended } => {
-                self.follower(of, (comparison, ended), event, outputs);
+            (State::Lost { of, comparison, ended }, event) => {
+                self.follower(of, (comparison, ended), event, out);
             }
-            State::Master => self.master(event, outputs),
+            (State::Master, event) => self.master(event, out),
         }
     }
 
-    fn asleep(&mut self, event: &Event, outputs: &mut Vec<Output>) {
-        match event {
-            Event::Started => self.ask(Interim::Alone, outputs),
-            Event::HigherFound(_)
-            | Event::NobodyHigher
-            | Event::MasterAlive
-            | Event::MasterLost
-            | Event::AnotherMaster(_)
-            | Event::Compared(_)
-            | Event::Asked(_)
-            | Event::Answered
-            | Event::Announced(_)
-            | Event::TimedOut(_) => {}
-        }
-    }
-
-    fn candidate(
-        &mut self,
-        stage: Stage,
-        interim: Interim,
-        event: Event,
-        outputs: &mut Vec<Output>,
-    ) {
+    fn candidate(&mut self, stage: Stage, interim: Interim, event: Event, out: &mut Reaction<'_>) {
         match (stage, event) {
             (Stage::Asking, Event::HigherFound(peer)) => {
-                outputs.push(Output::Send(peer, Message::Election.into()));
+                out.send(&peer, Message::Election);
                 if self.settings.mesh_detection {
-                    outputs.push(self.arm(Timer::Answer));
+                    self.arm(Timer::Answer, out);
                 }
             }
-            (Stage::Listening, Event::TimedOut(Timer::HeadStart)) => self.ask(interim, outputs),
+            (Stage::Listening, Event::TimedOut(Timer::HeadStart)) => self.ask(interim, out),
             (Stage::Asking, Event::TimedOut(Timer::Ask)) => {
-                outputs.extend(self.questions());
-                outputs.push(self.arm(Timer::Ask));
+                self.put_questions(out);
+                self.arm(Timer::Ask, out);
             }
-            (Stage::Asking, Event::Answered) => self.await_announcement(interim, outputs),
+            (Stage::Asking, Event::Answered) => self.await_announcement(interim, out),
             (Stage::Asking, Event::TimedOut(Timer::Answer)) if self.is_barred() => {
-                self.ask(interim, outputs);
+                self.ask(interim, out);
             }
             (Stage::Asking, Event::TimedOut(Timer::Answer)) => {
-                self.become_master(&interim, outputs);
+                self.become_master(&interim, out);
             }
-            (Stage::Listening | Stage::Asking | Stage::Answered, Event::NobodyHigher)
-            | (Stage::Answered, Event::TimedOut(Timer::Announcement)) => {
-                self.elect_at_once(interim, outputs);
+            (_, Event::NobodyHigher) | (Stage::Answered, Event::TimedOut(Timer::Announcement)) => {
+                self.elect_at_once(interim, out);
             }
             // Its own election is running.
-            (Stage::Listening | Stage::Asking | Stage::Answered, Event::Asked(by)) => {
-                outputs.push(answer(by));
+            (_, Event::Asked(by)) => out.send(&by, Message::Answer),
+            (_, Event::Announced(by)) if self.yields(&interim, &by) => self.follow(by, out),
+            (_, Event::MasterAlive) => self.watch(out),
+            (_, Event::MasterLost | Event::TimedOut(Timer::Silence)) => {
+                self.state = State::Candidate(stage, interim.without_master());
             }
-            (Stage::Listening | Stage::Asking | Stage::Answered, Event::Announced(by)) => {
-                if self.yields(&interim, &by) {
-                    self.follow(by, outputs);
-                }
-            }
-            (Stage::Listening | Stage::Asking | Stage::Answered, Event::MasterAlive) => {
-                outputs.extend(self.watch());
-            }
-            (
-                Stage::Listening | Stage::Asking | Stage::Answered,
-                Event::MasterLost | Event::TimedOut(Timer::Silence),
-            ) => self.state = State::Candidate(stage, interim.without_master()),
-            (
-                Stage::Listening,
-                Event::TimedOut(Timer::Answer | Timer::Ask | Timer::Announcement),
-            )
-            | (Stage::Asking, Event::TimedOut(Timer::Announcement | Timer::HeadStart))
-            | (Stage::Answered, Event::TimedOut(Timer::Answer | Timer::Ask | Timer::HeadStart))
-            | (Stage::Listening | Stage::Answered, Event::HigherFound(_) | Event::Answered)
-            | (
-                Stage::Listening | Stage::Asking | Stage::Answered,
-                Event::Started
-                | Event::AnotherMaster(_)
-                | Event::Compared(_)
-                | Event::TimedOut(Timer::HoldOff | Timer::Pause),
-            ) => {}
+            // It was meant for a stage that is over.
+            _ => {}
         }
     }
 
@@ -112,24 +68,24 @@ impl Bully {
         of: Mastership,
         (comparison, ended): (Comparison, Ended),
         event: Event,
-        outputs: &mut Vec<Output>,
+        out: &mut Reaction<'_>,
     ) {
         match event {
             Event::MasterLost | Event::TimedOut(Timer::Silence) => {
-                self.elect(Interim::Alone, outputs);
+                self.elect(Interim::Alone, out);
             }
             Event::Compared(result) if result != comparison => {
-                outputs.push(match result {
-                    Comparison::Exceeds => self.arm(Timer::HoldOff),
-                    Comparison::Trails => Output::Disarm(Timer::HoldOff.into()),
-                });
+                match result {
+                    Comparison::Exceeds => self.arm(Timer::HoldOff, out),
+                    Comparison::Trails => out.disarm(Timer::HoldOff),
+                }
                 self.state = State::Lost { of, comparison: result, ended };
             }
-            Event::TimedOut(Timer::HoldOff) => self.elect(Interim::Follows(of), outputs),
+            Event::TimedOut(Timer::HoldOff) => self.elect(Interim::Follows(of), out),
             Event::Asked(by) => {
-                outputs.push(answer(by));
+                out.send(&by, Message::Answer);
                 if self.is_called(&of.master, ended) {
-                    self.elect(Interim::Follows(of), outputs);
+                    self.elect(Interim::Follows(of), out);
                 }
             }
             Event::TimedOut(Timer::Pause) => {
@@ -137,10 +93,10 @@ impl Bully {
             }
             Event::Announced(by) => {
                 if self.yields(&Interim::Follows(of), &by) {
-                    self.follow(by, outputs);
+                    self.follow(by, out);
                 }
             }
-            Event::MasterAlive => outputs.extend(self.watch()),
+            Event::MasterAlive => self.watch(out),
             Event::Started
             | Event::HigherFound(_)
             | Event::NobodyHigher
@@ -153,22 +109,22 @@ impl Bully {
         }
     }
 
-    fn master(&mut self, event: Event, outputs: &mut Vec<Output>) {
+    fn master(&mut self, event: Event, out: &mut Reaction<'_>) {
         match event {
             Event::Asked(by) => {
-                outputs.push(answer(by.clone()));
+                out.send(&by, Message::Answer);
                 if self.higher().next().is_some() {
-                    self.elect(Interim::Leads, outputs);
+                    self.elect(Interim::Leads, out);
                 } else {
-                    outputs.push(self.announcement(by));
+                    self.announce(&by, out);
                 }
             }
-            Event::Announced(by) if self.yields(&Interim::Leads, &by) => self.follow(by, outputs),
+            Event::Announced(by) if self.yields(&Interim::Leads, &by) => self.follow(by, out),
             Event::AnotherMaster(other) if self.higher().next().is_none() => {
-                outputs.push(self.announcement(other));
+                self.announce(&other, out);
             }
             Event::AnotherMaster(_) | Event::Announced(_) => {
-                self.elect(Interim::Leads, outputs);
+                self.elect(Interim::Leads, out);
             }
             Event::Started
             | Event::HigherFound(_)
@@ -188,63 +144,64 @@ impl Bully {
     }
 
     /// Holds an election (B2), once the higher nodes have had their head start.
-    fn elect(&mut self, interim: Interim, outputs: &mut Vec<Output>) {
+    fn elect(&mut self, interim: Interim, out: &mut Reaction<'_>) {
         if self.settings.head_start.is_zero() || self.higher().next().is_none() {
-            return self.elect_at_once(interim, outputs);
+            return self.elect_at_once(interim, out);
         }
         self.state = State::Candidate(Stage::Listening, interim);
-        outputs.push(Output::Disarm(Timer::HoldOff.into()));
-        outputs.push(Output::Disarm(Timer::Pause.into()));
-        outputs.push(self.arm(Timer::HeadStart));
+        out.disarm(Timer::HoldOff);
+        out.disarm(Timer::Pause);
+        self.arm(Timer::HeadStart, out);
     }
 
     /// Holds an election (B2). It is over at once if there is nobody to ask.
-    fn elect_at_once(&mut self, interim: Interim, outputs: &mut Vec<Output>) {
+    fn elect_at_once(&mut self, interim: Interim, out: &mut Reaction<'_>) {
         if self.is_barred() || self.higher().next().is_some() {
-            self.ask(interim, outputs);
+            self.ask(interim, out);
         } else {
-            self.become_master(&interim, outputs);
+            self.become_master(&interim, out);
         }
     }
 
-    fn ask(&mut self, interim: Interim, outputs: &mut Vec<Output>) {
+    fn ask(&mut self, interim: Interim, out: &mut Reaction<'_>) {
         self.state = State::Candidate(Stage::Asking, interim);
-        outputs.extend(self.questions());
+        self.put_questions(out);
         for timer in [Timer::Announcement, Timer::HoldOff, Timer::HeadStart, Timer::Pause] {
-            outputs.push(Output::Disarm(timer.into()));
+            out.disarm(timer);
         }
-        outputs.push(self.arm(Timer::Answer));
-        outputs.push(self.arm(Timer::Ask));
+        self.arm(Timer::Answer, out);
+        self.arm(Timer::Ask, out);
     }
 
     /// B4
-    fn await_announcement(&mut self, interim: Interim, outputs: &mut Vec<Output>) {
+    fn await_announcement(&mut self, interim: Interim, out: &mut Reaction<'_>) {
         self.state = State::Candidate(Stage::Answered, interim);
-        outputs.push(Output::Disarm(Timer::Answer.into()));
-        outputs.push(Output::Disarm(Timer::Ask.into()));
-        outputs.push(self.arm(Timer::Announcement));
+        out.disarm(Timer::Answer);
+        out.disarm(Timer::Ask);
+        self.arm(Timer::Announcement, out);
     }
 
     /// B3. A node that was master all along keeps its term.
-    fn become_master(&mut self, interim: &Interim, outputs: &mut Vec<Output>) {
+    fn become_master(&mut self, interim: &Interim, out: &mut Reaction<'_>) {
         if *interim != Interim::Leads {
             self.term = self.term.next();
         }
         self.state = State::Master;
-        outputs.extend(ALL_TIMERS.map(|timer| Output::Disarm(timer.into())));
-        let lower = self.peers.keys().filter(|node| !self.is_higher(node));
-        outputs.extend(lower.map(|node| self.announcement(node.clone())));
+        out.disarm_but(&ALL_TIMERS, &[]);
+        for lower in self.peers.keys().filter(|node| !self.is_higher(node)) {
+            self.announce(lower, out);
+        }
     }
 
     /// B5
-    fn follow(&mut self, of: Mastership, outputs: &mut Vec<Output>) {
+    fn follow(&mut self, of: Mastership, out: &mut Reaction<'_>) {
         let trusted = self.settings.mesh_detection;
         let ended = if trusted { Ended::LongAgo } else { Ended::JustNow };
         self.state = State::Lost { of, comparison: Comparison::Trails, ended };
-        outputs.extend(ALL_TIMERS.map(|timer| Output::Disarm(timer.into())));
-        outputs.extend(self.watch());
+        out.disarm_but(&ALL_TIMERS, &[]);
+        self.watch(out);
         if ended == Ended::JustNow {
-            outputs.push(self.arm(Timer::Pause));
+            self.arm(Timer::Pause, out);
         }
     }
 
@@ -261,19 +218,23 @@ impl Bully {
         }
     }
 
-    fn questions(&self) -> impl Iterator<Item = Output> {
-        self.higher().map(|node| Output::Send(node.clone(), Message::Election.into()))
+    fn put_questions(&self, out: &mut Reaction<'_>) {
+        for node in self.higher() {
+            out.send(node, Message::Election);
+        }
     }
 
-    fn announcement(&self, to: NodeId) -> Output {
-        Output::Send(to, Message::Master { term: self.term }.into())
+    fn announce(&self, to: &NodeId, out: &mut Reaction<'_>) {
+        out.send(to, Message::Master { term: self.term });
     }
 
-    fn watch(&self) -> Option<Output> {
-        (!self.settings.mesh_detection).then(|| self.arm(Timer::Silence))
+    fn watch(&self, out: &mut Reaction<'_>) {
+        if !self.settings.mesh_detection {
+            self.arm(Timer::Silence, out);
+        }
     }
 
-    fn arm(&self, timer: Timer) -> Output {
+    fn arm(&self, timer: Timer, out: &mut Reaction<'_>) {
         let wait = match timer {
             Timer::Answer | Timer::Pause => self.settings.answer_wait,
             Timer::Ask => self.settings.ask_again,
@@ -282,10 +243,6 @@ impl Bully {
             Timer::HoldOff => self.settings.hold_off,
             Timer::HeadStart => self.settings.head_start,
         };
-        Output::Arm(timer.into(), wait)
+        out.arm(timer, wait);
     }
-}
-
-fn answer(to: NodeId) -> Output {
-    Output::Send(to, Message::Answer.into())
 }

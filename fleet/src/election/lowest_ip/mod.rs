@@ -54,7 +54,6 @@ const STANDBY: Profile = Profile {
 
 const SOURCE: Profile = Profile { link_rule: LinkRule::FollowState, ..STANDBY };
 
-/// The settings of `lowest-ip`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Settings {
     /// Whether a slave also keeps a link to the heir, the next lowest address. Default `true`: a
@@ -64,7 +63,6 @@ pub struct Settings {
     pub standby: bool,
 }
 
-/// For a fleet of elevators on one LAN.
 impl Default for Settings {
     fn default() -> Self {
         Self { standby: true }

@@ -1,54 +1,37 @@
 use super::*;
-use crate::election::Candidate;
-use crate::election::testing::{address, candidate, hears, loses, name, slave_of};
+use crate::election::LinkSide;
+use crate::election::testing::{address, armed, candidate, feed, hears, loses, name, slave_of};
 
-fn node(index: u8) -> LowestIp {
-    LowestIp::new(name(index), address(index))
-}
+use NodeState::{Master, Seeking};
 
 /// What a third node hears of its peers, or `None` where it loses one, and its state after each.
+/// That it follows the lowest master in the end is in the model.
 #[test]
-fn a_node_follows_the_lowest_master_until_that_is_one_no_longer() {
-    let leads = |peer, then: NodeState| (peer, Some(NodeState::Master), then);
-    let says = |peer, said: NodeState, then: NodeState| (peer, Some(said), then);
-    let lost = |peer, then: NodeState| (peer, None, then);
-    let (own, second) = (|| NodeState::Master, || slave_of(2));
+fn a_slave_stays_with_its_master_until_that_is_one_no_longer() {
     for (case, steps) in [
-        ("F2, F3: masters with higher addresses are not followed", vec![leads(4, own())]),
+        ("F3", vec![(1, Some(slave_of(0)), Master), (1, Some(Seeking), Master)]),
         (
-            "F3: only masters are followed",
+            "F3, F7: it leads when it has lost its master, and goes with it to a lower one",
             vec![
-                says(1, slave_of(0), own()),
-                says(1, NodeState::Seeking, own()),
-                leads(1, slave_of(1)),
+                (4, Some(Master), Master),
+                (2, Some(Master), slave_of(2)),
+                (1, Some(Master), slave_of(2)),
+                (4, None, slave_of(2)),
+                (2, Some(slave_of(1)), slave_of(1)),
+                (1, None, Master),
             ],
         ),
         (
-            "F3: a slave stays with its master",
-            vec![leads(2, second()), leads(1, second()), lost(4, second()), leads(2, second())],
-        ),
-        (
-            "F7: it leads when it has lost its master",
-            vec![leads(2, second()), lost(2, own()), leads(2, second())],
-        ),
-        (
-            "E1: it leads when its master follows one that it does not hear",
-            vec![leads(2, second()), says(2, slave_of(1), own())],
-        ),
-        (
-            "F3: it goes with its master to a lower one, whichever it hears first",
-            vec![leads(2, second()), leads(1, second()), says(2, slave_of(1), slave_of(1))],
-        ),
-        (
-            "E1: a master that was lost meanwhile is not followed",
-            vec![leads(2, second()), leads(1, second()), lost(1, second()), lost(2, own())],
-        ),
-        (
-            "E7: of the masters that are left it follows the lowest",
-            vec![leads(2, second()), leads(1, second()), leads(0, second()), lost(2, slave_of(0))],
+            "E1: a master that was lost meanwhile, or that is not heard, is not followed",
+            vec![
+                (2, Some(Master), slave_of(2)),
+                (1, Some(Master), slave_of(2)),
+                (1, None, slave_of(2)),
+                (2, Some(slave_of(1)), Master),
+            ],
         ),
     ] {
-        let mut third = node(3);
+        let mut third = LowestIp::new(name(3), address(3));
         for (step, (peer, said, expected)) in steps.into_iter().enumerate() {
             let outputs = match said {
                 Some(said) => hears(&mut third, &candidate(peer), &said),
@@ -62,22 +45,29 @@ fn a_node_follows_the_lowest_master_until_that_is_one_no_longer() {
 /// Two nodes with one address: the name decides, so that one of them yields.
 #[test]
 fn equal_addresses_are_ranked_by_name() {
-    for (own, peer, expected) in [(2, 1, slave_of(1)), (1, 2, NodeState::Master)] {
+    for (own, peer, expected) in [(2, 1, slave_of(1)), (1, 2, Master)] {
         let mut node = LowestIp::new(name(own), address(9));
         let peer = Candidate { node: name(peer), ..candidate(9) };
-        hears(&mut node, &peer, &NodeState::Master);
+        hears(&mut node, &peer, &Master);
         assert_eq!(node.node_state(), expected);
     }
 }
 
-/// The preset of the source keeps no standby link, and has the machine that dials.
+/// F3, F7, C6: as in the source a slave stays with its master until it is disconnected.
 #[test]
-fn presets_choose_the_links() {
-    for (settings, rule) in
-        [(Settings::default(), LinkRule::Standby), (Settings::source(), LinkRule::FollowState)]
-    {
-        assert_eq!(settings.profile().link_rule, rule);
-        let election = settings.elect(candidate(1), Nonce(1), Duration::from_millis(50));
-        assert_eq!(election.profile().link_rule, rule, "{settings:?}");
+fn a_master_dials_a_lower_master_and_follows_it_once_synced() {
+    let mut third = Source::new(name(3), address(3), Duration::from_millis(50));
+    let outputs = hears(&mut third, &candidate(2), &Master);
+    assert_eq!(outputs.last(), Some(&Output::Dial(name(2))));
+    assert!(armed(&outputs, Timer::Join(name(2))).is_some());
+    assert_eq!(third.node_state(), Master, "until the link carries");
+    assert_eq!(hears(&mut third, &candidate(2), &Master), [], "one dial at a time");
+    let synced = Input::Synced { peer: &name(2), side: LinkSide::Dialled };
+    assert_eq!(feed(&mut third, synced), [Output::HangUpAllBut(name(2))]);
+    for (peer, says) in [(1, Master), (2, slave_of(1))] {
+        assert_eq!(hears(&mut third, &candidate(peer), &says), []);
+        assert_eq!(third.node_state(), slave_of(2), "it has not hung up yet");
     }
+    feed(&mut third, Input::Disconnected { peer: &name(2) });
+    assert_eq!(third.node_state(), Master);
 }

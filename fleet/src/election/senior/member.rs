@@ -1,6 +1,6 @@
 //! Which of two nodes prevails.
 
-use std::cmp::Ordering;
+use std::cmp::{Ordering, Reverse};
 
 use crate::election::Candidate;
 use crate::model::{Mac, NodeId, Role};
@@ -31,18 +31,19 @@ impl Member {
             },
         }
     }
-}
 
-impl Ord for Member {
     /// A control unit is above every indicator unit; of two indicator units the higher MAC address
     /// is above. Where the source knows no order, between two control units and between two equal
     /// addresses, the lower name is above, as under `lowest-ip`.
+    fn rank(&self) -> impl Ord {
+        let mac = (self.kind == Kind::Indicator).then_some(self.mac);
+        (self.kind, mac, Reverse(&self.node), self.mac)
+    }
+}
+
+impl Ord for Member {
     fn cmp(&self, other: &Self) -> Ordering {
-        let by_name = || other.node.cmp(&self.node);
-        self.kind.cmp(&other.kind).then_with(|| match self.kind {
-            Kind::Control => by_name().then_with(|| self.mac.cmp(&other.mac)),
-            Kind::Indicator => self.mac.cmp(&other.mac).then_with(by_name),
-        })
+        self.rank().cmp(&other.rank())
     }
 }
 

@@ -40,6 +40,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::reaction::Reaction;
 use super::{Candidate, Detail, Election, ElectionTimer, Input, Output, Preferred, Profile};
 use crate::model::{NodeId, NodeState};
 
@@ -59,7 +60,6 @@ pub enum Message {
     IAmExecutor,
 }
 
-/// The timers of `senior`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Timer {
     /// No master has answered this attempt.
@@ -73,7 +73,6 @@ pub enum Timer {
 const PROFILE: Profile =
     Profile { preferred: Preferred::Designated, requests_sensor_data: true, ..Profile::USUAL };
 
-/// The `senior` protocol.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Senior {
     own: Member,
@@ -199,9 +198,9 @@ impl Senior {
 }
 
 impl Election for Senior {
-    fn handle(&mut self, input: Input<'_>, _draw: u64, outputs: &mut Vec<Output>) {
+    fn handle(&mut self, input: Input<'_>, draw: u64, outputs: &mut Vec<Output>) {
         if let Some(event) = self.event(&input) {
-            self.step(event, outputs);
+            self.step(event, &mut Reaction { draw, outputs });
         }
     }
 

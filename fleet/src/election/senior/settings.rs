@@ -4,26 +4,24 @@ use super::{PROFILE, Senior, Timer};
 use crate::election::{Candidate, Election, Profile, Rules};
 use crate::model::{Nonce, Protocol};
 
-/// How long things take, and how often they are tried.
+/// The settings of `senior`. For operators, `src/config/tables/elections.rs` describes each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Settings {
     /// After this time without a sign of its master an executor looks for another (M3). Several
     /// times `request_period`, and a LAN's delay: where one request in twenty is lost, ten in a
-    /// row hardly ever are. Default 500 ms.
+    /// row hardly ever are.
     pub master_loss: Duration,
-    /// How long an attempt waits for a master's answer (M3, M6). More than there and back on the
-    /// LAN. Default 100 ms.
+    /// How long an attempt waits for a master's answer (M3, M6); more than there and back.
     pub answer_wait: Duration,
-    /// How many attempts have to go unanswered before a node may lead; 1 or more (M6). Together
-    /// they take longer than a node that starts needs to find the others: it is not to take the
-    /// lead from a master that it has not met yet. Default 4.
+    /// How many attempts have to go unanswered before a node may lead (M6). Together they take
+    /// longer than a node that starts needs to find the others: it is not to take the lead from a
+    /// master that it has not met yet.
     pub attempts: u32,
     /// Between two requests of a master: for executors while it waits for them, for sensor data
-    /// afterwards (M7). Default 50 ms.
+    /// afterwards (M7).
     pub request_period: Duration,
-    /// Whether a master that the mesh has lost, or whose beacons report that it is not master,
-    /// counts as lost at once (C5). Otherwise only the silence of `master_loss` does, as the source
-    /// has it. Default true.
+    /// Whether the mesh's reports of losses count (C5); otherwise only the silence of
+    /// `master_loss` does.
     pub mesh_detection: bool,
 }
 

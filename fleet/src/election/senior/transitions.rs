@@ -1,151 +1,123 @@
 use super::{Attempt, Event, Kind, Message, Senior, Sign, State, Timer};
-use crate::election::{Message as Any, Output};
+use crate::election::Message as Any;
+use crate::election::reaction::Reaction;
 use crate::model::NodeId;
 use crate::seeded::{SeededBug, is_seeded};
 
 impl Senior {
-    pub(super) fn step(&mut self, event: Event, outputs: &mut Vec<Output>) {
+    pub(super) fn step(&mut self, event: Event, out: &mut Reaction<'_>) {
         match (&mut self.state, event) {
             (State::WaitingForMaster(attempt), Event::NeedsMaster(peer)) => {
                 attempt.seen = attempt.seen.saturating_add(1);
                 attempt.senior &= peer < self.own;
             }
             (State::WaitingForExecutors | State::Master, Event::NeedsMaster(peer)) => {
-                outputs.push(Output::Send(peer.node, Message::IAmMaster.into()));
+                out.send(&peer.node, Message::IAmMaster);
             }
 
             (State::WaitingForMaster(_), Event::Leads(peer, sign)) => {
-                self.follow(peer.node, sign, outputs);
+                self.follow(peer.node, sign, out);
             }
             (State::Executor { master }, Event::Leads(peer, sign)) => {
                 let present = self.peers.get(master);
                 if *master == peer.node || present.is_none_or(|present| *present < peer) {
-                    self.follow(peer.node, sign, outputs);
+                    self.follow(peer.node, sign, out);
                 }
             }
             (State::WaitingForExecutors | State::Master, Event::Leads(peer, sign)) => {
                 if self.own < peer {
                     if !is_seeded(SeededBug::SeniorNeverYields) {
-                        self.follow(peer.node, sign, outputs);
+                        self.follow(peer.node, sign, out);
                     }
                 } else {
-                    outputs.push(Output::Send(peer.node, Message::IAmMaster.into()));
+                    out.send(&peer.node, Message::IAmMaster);
                 }
             }
 
             (State::WaitingForExecutors, Event::Executes) => {
                 self.state = State::Master;
-                self.request(Any::SensorRequest, outputs);
+                self.request(Any::SensorRequest, out);
             }
 
-            (State::Executor { master }, Event::LeadsNoLonger(peer)) => {
-                if *master == peer {
-                    self.on_master_lost(outputs);
-                }
+            (State::Executor { master }, Event::LeadsNoLonger(peer)) if *master == peer => {
+                self.on_master_lost(out);
             }
             (State::Executor { .. }, Event::Fired(Timer::MasterLoss)) => {
-                self.on_master_lost(outputs);
+                self.on_master_lost(out);
             }
 
             (State::WaitingForMaster(attempt), Event::Fired(Timer::Answer)) => {
                 let attempt = *attempt;
-                self.unanswered(attempt, outputs);
+                self.unanswered(attempt, out);
             }
-            (State::WaitingForMaster(_), Event::Start) => self.attempt(1, outputs),
+            (State::WaitingForMaster(_), Event::Start) => self.attempt(1, out),
             (State::WaitingForExecutors, Event::Start | Event::Fired(Timer::Request)) => {
-                self.request(Message::NeedExecutors.into(), outputs);
+                self.request(Message::NeedExecutors.into(), out);
             }
             (State::Master, Event::Fired(Timer::Request)) => {
-                self.request(Any::SensorRequest, outputs);
+                self.request(Any::SensorRequest, out);
             }
 
             // Nobody is waited for, or it is late.
-            (
-                State::WaitingForMaster(_),
-                Event::Executes
-                | Event::LeadsNoLonger(_)
-                | Event::Fired(Timer::MasterLoss | Timer::Request),
-            )
-            | (
-                State::Executor { .. },
-                Event::Start
-                | Event::NeedsMaster(_)
-                | Event::Executes
-                | Event::Fired(Timer::Answer | Timer::Request),
-            )
-            | (
-                State::WaitingForExecutors,
-                Event::LeadsNoLonger(_) | Event::Fired(Timer::Answer | Timer::MasterLoss),
-            )
-            | (
-                State::Master,
-                Event::Start
-                | Event::Executes
-                | Event::LeadsNoLonger(_)
-                | Event::Fired(Timer::Answer | Timer::MasterLoss),
-            ) => {}
+            _ => {}
         }
     }
 
     /// M3: asks for a master. What the attempt before has seen counts no more.
-    fn attempt(&mut self, number: u32, outputs: &mut Vec<Output>) {
+    fn attempt(&mut self, number: u32, out: &mut Reaction<'_>) {
         self.state = State::WaitingForMaster(Attempt::new(number));
-        outputs.push(Output::Broadcast(Message::NeedMaster.into()));
-        self.arm(Timer::Answer, outputs);
+        out.broadcast(Message::NeedMaster);
+        self.arm(Timer::Answer, out);
     }
 
     /// M6
-    fn unanswered(&mut self, attempt: Attempt, outputs: &mut Vec<Output>) {
+    fn unanswered(&mut self, attempt: Attempt, out: &mut Reaction<'_>) {
         if attempt.number < self.settings.attempts {
-            self.attempt(attempt.number + 1, outputs);
+            self.attempt(attempt.number + 1, out);
         } else if attempt.seen == 0 || attempt.senior {
-            self.lead(outputs);
+            self.lead(out);
         } else {
-            self.attempt(1, outputs);
+            self.attempt(1, out);
         }
     }
 
     /// Leads, and looks for executors.
-    fn lead(&mut self, outputs: &mut Vec<Output>) {
+    fn lead(&mut self, out: &mut Reaction<'_>) {
         self.state = State::WaitingForExecutors;
-        self.request(Message::NeedExecutors.into(), outputs);
+        self.request(Message::NeedExecutors.into(), out);
     }
 
     /// M7: a request of a master, and the time of the next.
-    fn request(&mut self, message: Any, outputs: &mut Vec<Output>) {
-        outputs.push(Output::Broadcast(message));
-        self.arm(Timer::Request, outputs);
+    fn request(&mut self, message: Any, out: &mut Reaction<'_>) {
+        out.broadcast(message);
+        self.arm(Timer::Request, out);
     }
 
     /// M5: follows this master from here on, or still.
-    fn follow(&mut self, master: NodeId, sign: Sign, outputs: &mut Vec<Output>) {
-        let left = match &self.state {
-            State::WaitingForMaster(_) => Some(Timer::Answer),
-            State::WaitingForExecutors | State::Master => Some(Timer::Request),
-            State::Executor { .. } => None,
-        };
-        outputs.extend(left.map(|timer| Output::Disarm(timer.into())));
-        self.arm(Timer::MasterLoss, outputs);
-        match sign {
-            Sign::NeedExecutors => {
-                outputs.push(Output::Send(master.clone(), Message::IAmExecutor.into()));
-            }
-            Sign::IAmMaster | Sign::SensorRequest => {}
+    fn follow(&mut self, master: NodeId, sign: Sign, out: &mut Reaction<'_>) {
+        match &self.state {
+            State::WaitingForMaster(_) => out.disarm(Timer::Answer),
+            State::WaitingForExecutors | State::Master => out.disarm(Timer::Request),
+            State::Executor { .. } => {}
+        }
+        self.arm(Timer::MasterLoss, out);
+        if sign == Sign::NeedExecutors {
+            out.send(&master, Message::IAmExecutor);
         }
         self.state = State::Executor { master };
     }
 
     /// M3. A control unit that has followed another one does not look for a master: it has no such
     /// state (M2).
-    fn on_master_lost(&mut self, outputs: &mut Vec<Output>) {
-        outputs.push(Output::Disarm(Timer::MasterLoss.into()));
+    fn on_master_lost(&mut self, out: &mut Reaction<'_>) {
+        out.disarm(Timer::MasterLoss);
         match self.own.kind {
-            Kind::Indicator => self.attempt(1, outputs),
-            Kind::Control => self.lead(outputs),
+            Kind::Indicator => self.attempt(1, out),
+            Kind::Control => self.lead(out),
         }
     }
 
-    fn arm(&self, timer: Timer, outputs: &mut Vec<Output>) {
-        outputs.push(Output::Arm(timer.into(), self.settings.wait(timer)));
+    fn arm(&self, timer: Timer, out: &mut Reaction<'_>) {
+        out.arm(timer, self.settings.wait(timer));
     }
 }

@@ -1,15 +1,16 @@
 //! Two holders that hear each other: one gives its token up (T8, T9).
 
+use super::TokenRing;
 use super::message::{Exchange, Message, Survivor, Token};
 use super::state::{Member, Phase, State, Timer};
-use super::{Output, TokenRing};
+use crate::election::reaction::Reaction;
 use crate::model::{NodeId, NodeState};
 use crate::seeded::{SeededBug, is_seeded};
 
 impl TokenRing {
     /// Another holder is heard: freezes, and sends it *wait*. A frozen holder talks only to the
     /// first that it heard (T9).
-    pub(super) fn ask(&mut self, with: &Member, draw: u64, outputs: &mut Vec<Output>) {
+    pub(super) fn ask(&mut self, with: &Member, out: &mut Reaction<'_>) {
         if is_seeded(SeededBug::HoldersNeverMeet) {
             return;
         }
@@ -24,33 +25,27 @@ impl TokenRing {
                 behind: None,
             };
             self.exchange = asked;
-            Self::send(with, Message::Wait(asked), outputs);
-            let limit = self.settings.exchange_limit(draw);
-            Self::arm(Timer::Exchange, limit, outputs);
+            out.send(&with.node, Message::Wait(asked));
+            let limit = self.settings.exchange_limit(out.draw);
+            out.arm(Timer::Exchange, limit);
         }
     }
 
     /// The other of an exchange lives and has not answered: *wait* may be lost (completion).
-    pub(super) fn ask_again(&self, with: &Member, outputs: &mut Vec<Output>) {
+    pub(super) fn ask_again(&self, with: &Member, out: &mut Reaction<'_>) {
         if let State::Holding {
             phase: Phase::Frozen { with: other, asked: Some(asked), .. }, ..
         } = &self.state
             && other == with
             && self.settings.mesh_detection
         {
-            Self::send(with, Message::Wait(*asked), outputs);
+            out.send(&with.node, Message::Wait(*asked));
         }
     }
 
     /// *Wait* from another holder.
-    pub(super) fn on_wait(
-        &mut self,
-        from: &Member,
-        exchange: Exchange,
-        draw: u64,
-        outputs: &mut Vec<Output>,
-    ) {
-        let limit = self.settings.exchange_limit(draw);
+    pub(super) fn on_wait(&mut self, from: &Member, exchange: Exchange, out: &mut Reaction<'_>) {
+        let limit = self.settings.exchange_limit(out.draw);
         let mac = self.own.mac;
         let mut is_repeated = false;
         let answer = match &mut self.state {
@@ -69,7 +64,7 @@ impl TokenRing {
                             agreed: Some(exchange),
                             behind: None,
                         };
-                        Self::arm(Timer::Exchange, limit, outputs);
+                        out.arm(Timer::Exchange, limit);
                         agrees
                     }
                 }
@@ -80,10 +75,10 @@ impl TokenRing {
             | State::Missing { .. }
             | State::Claiming { .. } => Message::NoLongerHolder(exchange),
         };
-        Self::send(from, answer, outputs);
+        out.send(&from.node, answer);
         if is_repeated && self.settings.mesh_detection {
             // Something was lost: the smaller of the two is to stop acting nevertheless.
-            self.present(from, outputs);
+            self.present(from, out);
         }
     }
 
@@ -94,8 +89,7 @@ impl TokenRing {
         from: Member,
         exchange: Exchange,
         count: u64,
-        draw: u64,
-        outputs: &mut Vec<Output>,
+        out: &mut Reaction<'_>,
     ) {
         let State::Holding { token, phase: Phase::Frozen { with, asked: Some(asked), .. } } =
             &self.state
@@ -113,10 +107,10 @@ impl TokenRing {
         let result = Message::Result { exchange, survivor };
         match survivor {
             Survivor::Asker => {
-                Self::send(&from, result, outputs);
-                self.survive(&from, draw, outputs);
+                out.send(&from.node, result);
+                self.survive(&from, out);
             }
-            Survivor::Asked => self.give_up(from, result, outputs),
+            Survivor::Asked => self.give_up(from, result, out),
         }
     }
 
@@ -126,8 +120,7 @@ impl TokenRing {
         from: Member,
         exchange: Exchange,
         survivor: Survivor,
-        draw: u64,
-        outputs: &mut Vec<Output>,
+        out: &mut Reaction<'_>,
     ) {
         let State::Holding { phase: Phase::Frozen { with, agreed: Some(agreed), .. }, .. } =
             &self.state
@@ -138,8 +131,8 @@ impl TokenRing {
             return;
         }
         match survivor {
-            Survivor::Asker => self.give_up(from, Message::NoLongerHolder(exchange), outputs),
-            Survivor::Asked => self.survive(&from, draw, outputs),
+            Survivor::Asker => self.give_up(from, Message::NoLongerHolder(exchange), out),
+            Survivor::Asked => self.survive(&from, out),
         }
     }
 
@@ -148,8 +141,7 @@ impl TokenRing {
         &mut self,
         from: &Member,
         exchange: Exchange,
-        draw: u64,
-        outputs: &mut Vec<Output>,
+        out: &mut Reaction<'_>,
     ) {
         if let State::Holding { phase, .. } = &mut self.state
             && let Phase::Frozen { with, asked: Some(asked), behind, .. } = phase
@@ -158,49 +150,42 @@ impl TokenRing {
         {
             let behind = behind.take().filter(|ahead| ahead.node != from.node);
             *phase = Phase::Resting;
-            Self::arm(Timer::Hold, self.settings.hold, outputs);
-            self.unmark(from);
-            self.stay_behind(behind, draw, outputs);
+            out.arm(Timer::Hold, self.settings.hold);
+            self.mark(&from.node, false);
+            self.stay_behind(behind, out);
         }
     }
 
     /// The exchange is over, or has taken too long: the holder sends *life* at once (T9);
     /// or, while another that acts is ahead of it, begins the next exchange with that one.
-    pub(super) fn thaw(&mut self, draw: u64, outputs: &mut Vec<Output>) {
+    pub(super) fn thaw(&mut self, out: &mut Reaction<'_>) {
         if let State::Holding { token, .. } = &self.state {
             let token = token.clone();
-            self.go_on(token, draw, outputs);
+            self.go_on(token, out);
         }
     }
 
     /// A frozen holder goes on, with this token.
-    fn go_on(&mut self, token: Token, draw: u64, outputs: &mut Vec<Output>) {
-        let ahead = match &self.state {
-            State::Holding { phase: Phase::Frozen { behind, .. }, .. } => {
-                behind.clone().filter(|ahead| self.acts(ahead))
-            }
-            State::Waiting { .. }
-            | State::Deferring { .. }
-            | State::Missing { .. }
-            | State::Claiming { .. }
-            | State::Holding { .. }
-            | State::Passing { .. } => None,
-        };
-        if ahead.is_none() {
-            self.rest(token, outputs);
-        } else {
-            let phase = Phase::Resting;
-            self.state = State::Holding { token, phase };
+    fn go_on(&mut self, token: Token, out: &mut Reaction<'_>) {
+        let mut ahead = None;
+        if let State::Holding { phase: Phase::Frozen { behind, .. }, .. } = &mut self.state {
+            ahead = behind.take();
         }
-        self.stay_behind(ahead, draw, outputs);
+        let ahead = ahead.filter(|ahead| self.acts(ahead));
+        if ahead.is_none() {
+            self.rest(token, out);
+        } else {
+            self.state = State::Holding { token, phase: Phase::Resting };
+        }
+        self.stay_behind(ahead, out);
     }
 
     /// A thawed holder that was behind one that still acts freezes again.
-    fn stay_behind(&mut self, ahead: Option<Member>, draw: u64, outputs: &mut Vec<Output>) {
+    fn stay_behind(&mut self, ahead: Option<Member>, out: &mut Reaction<'_>) {
         let Some(ahead) = ahead.filter(|ahead| self.acts(ahead)) else {
             return;
         };
-        self.ask(&ahead, draw, outputs);
+        self.ask(&ahead, out);
         if let State::Holding { phase: Phase::Frozen { behind, .. }, .. } = &mut self.state {
             *behind = Some(ahead);
         }
@@ -214,13 +199,13 @@ impl TokenRing {
     /// Of several holders that hear each other the one with the greatest pair acts: a smaller one
     /// stays behind it until the exchange has decided, and a smaller one that acts gets the greater
     /// pair (completion). As in the source both act until then.
-    pub(super) fn rank(&mut self, other: &Member, count: u64, outputs: &mut Vec<Output>) {
+    pub(super) fn rank(&mut self, other: &Member, count: u64, out: &mut Reaction<'_>) {
         let State::Holding { token, phase } = &mut self.state else {
             return;
         };
         let greater = (token.count, &self.own) > (count, other);
         if greater {
-            self.present(other, outputs);
+            self.present(other, out);
         } else if self.settings.mesh_detection
             && let Phase::Frozen { behind, .. } = phase
         {
@@ -229,9 +214,9 @@ impl TokenRing {
     }
 
     /// Shows another holder this one's pair, if this one acts.
-    fn present(&self, to: &Member, outputs: &mut Vec<Output>) {
+    fn present(&self, to: &Member, out: &mut Reaction<'_>) {
         if let Some(life) = self.life() {
-            Self::send(to, Message::Life(life), outputs);
+            out.send(&to.node, Message::Life(life));
         }
     }
 
@@ -241,8 +226,7 @@ impl TokenRing {
         &mut self,
         peer: &Member,
         node_state: &NodeState,
-        draw: u64,
-        outputs: &mut Vec<Output>,
+        out: &mut Reaction<'_>,
     ) {
         let acts = *node_state == NodeState::Master;
         let follows = match node_state {
@@ -250,7 +234,7 @@ impl TokenRing {
             NodeState::Slave { .. } | NodeState::Master | NodeState::Seeking => None,
         };
         if acts {
-            self.present(peer, outputs);
+            self.present(peer, out);
         }
         let State::Holding { phase, .. } = &mut self.state else {
             return;
@@ -264,15 +248,15 @@ impl TokenRing {
                     let next = Exchange(self.exchange.0.saturating_add(1));
                     let exchange = *asked.get_or_insert(next);
                     self.exchange = self.exchange.max(exchange);
-                    Self::send(peer, Message::Wait(exchange), outputs);
+                    out.send(&peer.node, Message::Wait(exchange));
                 }
             }
             Phase::Resting | Phase::Searching { .. } | Phase::Alone if acts => {
-                self.ask(peer, draw, outputs);
+                self.ask(peer, out);
             }
             // The search, or its answer, may be lost.
             Phase::Searching { answers, .. } if !answers.contains(peer) => {
-                Self::send(peer, Message::Search, outputs);
+                out.send(&peer.node, Message::Search);
             }
             Phase::Resting | Phase::Searching { .. } | Phase::Alone => {}
         }
@@ -285,23 +269,21 @@ impl TokenRing {
 
     /// This node's token stays. If the other's was of a later generation, or a later one is known,
     /// those who know it would refuse this one: it goes on under a generation of its own.
-    fn survive(&mut self, over: &Member, draw: u64, outputs: &mut Vec<Output>) {
+    fn survive(&mut self, over: &Member, out: &mut Reaction<'_>) {
         if let State::Holding { token, phase } = &mut self.state {
             if let Phase::Frozen { behind, .. } = phase {
                 behind.take_if(|ahead| ahead == over);
             }
             let token = token.clone();
             let token = if self.seen > token.stamp { self.renewed(&token) } else { token };
-            self.go_on(token, draw, outputs);
+            self.go_on(token, out);
         }
     }
 
     /// This node's token goes, and its data into the other's.
-    fn give_up(&mut self, to: Member, word: Message, outputs: &mut Vec<Output>) {
-        outputs.push(Output::HandOver(to.node.clone(), word.into()));
-        if let Some(peer) = self.peers.get_mut(&to.node) {
-            peer.leads = true;
-        }
-        self.follow(Some(to), outputs);
+    fn give_up(&mut self, to: Member, word: Message, out: &mut Reaction<'_>) {
+        out.hand_over(&to.node, word);
+        self.mark(&to.node, true);
+        self.follow(Some(to), out);
     }
 }

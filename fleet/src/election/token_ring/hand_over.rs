@@ -2,30 +2,31 @@
 
 use std::collections::BTreeSet;
 
+use super::TokenRing;
 use super::message::{Generation, Message, Stamp, Token};
 use super::state::{Member, Phase, State, Timer};
-use super::{Output, TokenRing};
+use crate::election::reaction::Reaction;
 use crate::model::bounds::bounded;
 
 impl TokenRing {
     /// Keeps the token for its hold time, and sends a sign of life (T6).
-    pub(super) fn rest(&mut self, token: Token, outputs: &mut Vec<Output>) {
+    pub(super) fn rest(&mut self, token: Token, out: &mut Reaction<'_>) {
         self.update_seen(&token.stamp, token.count);
         self.state = State::Holding { token, phase: Phase::Resting };
-        Self::arm(Timer::Hold, self.settings.hold, outputs);
-        self.broadcast_life(outputs);
+        out.arm(Timer::Hold, self.settings.hold);
+        self.broadcast_life(out);
     }
 
-    pub(super) fn search(&mut self, attempt: u8, outputs: &mut Vec<Output>) {
+    pub(super) fn search(&mut self, attempt: u8, out: &mut Reaction<'_>) {
         if let State::Holding { phase, .. } = &mut self.state {
             *phase = Phase::Searching { attempt, answers: BTreeSet::new() };
-            outputs.push(Output::Broadcast(Message::Search.into()));
-            Self::arm(Timer::Search, self.settings.search_wait, outputs);
+            out.broadcast(Message::Search);
+            out.arm(Timer::Search, self.settings.search_wait);
         }
     }
 
     /// A node has answered a search. Once all that are heard have, no more is waited for.
-    pub(super) fn on_here(&mut self, from: Member, outputs: &mut Vec<Output>) {
+    pub(super) fn on_here(&mut self, from: Member, out: &mut Reaction<'_>) {
         let tries = self.settings.search_tries;
         let State::Holding { phase, .. } = &mut self.state else {
             return;
@@ -34,54 +35,54 @@ impl TokenRing {
             Phase::Searching { answers, .. } => {
                 answers.insert(from);
                 if self.settings.mesh_detection && answers.len() >= self.peers.len() {
-                    self.pass_on(outputs);
+                    self.pass_on(out);
                 }
             }
             Phase::Alone => {
                 *phase = Phase::Searching { attempt: tries, answers: BTreeSet::from([from]) };
-                Self::arm(Timer::Search, self.settings.search_wait, outputs);
+                out.arm(Timer::Search, self.settings.search_wait);
             }
             Phase::Resting | Phase::Frozen { .. } => {}
         }
     }
 
     /// The time for answers is over, or a node that serves alone looks for others again.
-    pub(super) fn search_over(&mut self, draw: u64, outputs: &mut Vec<Output>) {
+    pub(super) fn search_over(&mut self, out: &mut Reaction<'_>) {
         let State::Holding { phase, .. } = &mut self.state else {
             return;
         };
         match phase {
-            Phase::Searching { answers, .. } if !answers.is_empty() => self.pass_on(outputs),
+            Phase::Searching { answers, .. } if !answers.is_empty() => self.pass_on(out),
             Phase::Searching { attempt, .. } if *attempt < self.settings.search_tries => {
                 let next = attempt.saturating_add(1);
-                self.search(next, outputs);
+                self.search(next, out);
             }
             Phase::Searching { .. } => {
                 *phase = Phase::Alone;
-                Self::arm(Timer::Hold, self.settings.computation(), outputs);
-                Self::arm(Timer::Search, self.settings.next_search(draw), outputs);
-                self.broadcast_life(outputs);
+                out.arm(Timer::Hold, self.settings.computation());
+                out.arm(Timer::Search, self.settings.next_search(out.draw));
+                self.broadcast_life(out);
             }
             Phase::Alone => {
-                outputs.push(Output::Broadcast(Message::Search.into()));
-                Self::arm(Timer::Search, self.settings.next_search(draw), outputs);
+                out.broadcast(Message::Search);
+                out.arm(Timer::Search, self.settings.next_search(out.draw));
             }
             Phase::Resting | Phase::Frozen { .. } => {}
         }
     }
 
     /// A holder that serves alone has computed once more.
-    pub(super) fn compute_alone(&mut self, outputs: &mut Vec<Output>) {
+    pub(super) fn compute_alone(&mut self, out: &mut Reaction<'_>) {
         if let State::Holding { token, phase: Phase::Alone } = &mut self.state {
             token.count = token.count.saturating_add(1);
             self.count = self.count.max(token.count);
-            Self::arm(Timer::Hold, self.settings.computation(), outputs);
+            out.arm(Timer::Hold, self.settings.computation());
         }
     }
 
     /// Sends the token off to the next of those that have answered: the first above this node, or
     /// the lowest of all (T3).
-    fn pass_on(&mut self, outputs: &mut Vec<Output>) {
+    fn pass_on(&mut self, out: &mut Reaction<'_>) {
         let State::Holding { token, phase: Phase::Searching { answers, .. } } = &self.state else {
             return;
         };
@@ -94,68 +95,50 @@ impl TokenRing {
             hop: token.stamp.hop.saturating_add(1),
         };
         let token = Token { stamp, count: token.count };
-        let pass = Message::Pass(token.clone()).into();
-        outputs.push(Output::HandOver(to.node.clone(), pass));
-        Self::arm(Timer::Acknowledgement, self.settings.acknowledgement_wait, outputs);
+        out.hand_over(&to.node, Message::Pass(token.clone()));
+        out.arm(Timer::Acknowledgement, self.settings.acknowledgement_wait);
         self.state = State::Passing { token, to };
     }
 
     /// A token arrives. What came with it has been merged whatever becomes of it.
-    pub(super) fn on_pass(&mut self, from: &Member, token: &Token, outputs: &mut Vec<Output>) {
+    pub(super) fn on_pass(&mut self, from: &Member, token: &Token, out: &mut Reaction<'_>) {
         let stamp = token.stamp.clone();
-        let own = self.token().cloned();
-        let frozen = matches!(self.state, State::Holding { phase: Phase::Frozen { .. }, .. });
-        if stamp <= self.seen {
+        let is_later = stamp > self.seen;
+        if !is_later && stamp.generation == self.seen.generation {
             // A hop goes to one node alone: one of this token that is known was accepted here.
-            let repeated = stamp.generation == self.seen.generation;
-            let answer = if repeated {
-                Message::Accepted(stamp)
-            } else {
-                let seen = self.seen.clone();
-                Message::Refused { stamp, seen }
-            };
-            Self::send(from, answer, outputs);
-        } else if stamp != self.bounded(&stamp) {
+            out.send(&from.node, Message::Accepted(stamp));
+            return;
+        }
+        let is_far = is_later && stamp != self.bounded(&stamp);
+        if is_far {
             // A sender this far ahead catches up after a few tries.
             self.update_seen(&stamp, 0);
-            let seen = self.seen.clone();
-            Self::send(from, Message::Refused { stamp, seen }, outputs);
-        } else if frozen {
-            let seen = self.seen.clone();
-            Self::send(from, Message::Refused { stamp, seen }, outputs);
-        } else {
-            // Two tokens that meet in one node become one.
-            let count = own.map_or(0, |own| own.count).max(bounded(self.count, token.count));
-            let token = Token { stamp: stamp.clone(), count: count.saturating_add(1) };
-            self.unmark(from);
-            Self::send(from, Message::Accepted(stamp), outputs);
-            self.rest(token, outputs);
         }
-    }
-
-    /// Whoever hands over is no holder.
-    pub(super) fn unmark(&mut self, peer: &Member) {
-        if let Some(peer) = self.peers.get_mut(&peer.node) {
-            peer.leads = false;
+        let frozen = matches!(self.state, State::Holding { phase: Phase::Frozen { .. }, .. });
+        if !is_later || is_far || frozen {
+            let seen = self.seen.clone();
+            out.send(&from.node, Message::Refused { stamp, seen });
+            return;
         }
+        // Two tokens that meet in one node become one.
+        let own = self.token().map_or(0, |own| own.count);
+        let count = own.max(bounded(self.count, token.count)).saturating_add(1);
+        self.mark(&from.node, false);
+        out.send(&from.node, Message::Accepted(stamp.clone()));
+        self.rest(Token { stamp, count }, out);
     }
 
     /// The next node has the token.
-    pub(super) fn on_accepted(&mut self, from: &Member, stamp: &Stamp, outputs: &mut Vec<Output>) {
+    pub(super) fn on_accepted(&mut self, from: &Member, stamp: &Stamp, out: &mut Reaction<'_>) {
         if let State::Passing { token, to } = &self.state
             && token.stamp == *stamp
             && to.node == from.node
         {
-            self.follow_holder(stamp, to.clone(), outputs);
+            let holder = to.clone();
+            self.update_seen(stamp, 0);
+            self.mark(&holder.node, true);
+            self.follow(Some(holder), out);
         }
-    }
-
-    fn follow_holder(&mut self, stamp: &Stamp, holder: Member, outputs: &mut Vec<Output>) {
-        self.update_seen(stamp, 0);
-        if let Some(peer) = self.peers.get_mut(&holder.node) {
-            peer.leads = true;
-        }
-        self.follow(Some(holder), outputs);
     }
 
     /// The next node does not take the token: it stays here for another hold time, so that two
@@ -165,7 +148,7 @@ impl TokenRing {
         from: &Member,
         stamp: &Stamp,
         seen: &Stamp,
-        outputs: &mut Vec<Output>,
+        out: &mut Reaction<'_>,
     ) {
         self.update_seen(seen, 0);
         if let State::Passing { token, to } = &self.state
@@ -174,18 +157,18 @@ impl TokenRing {
         {
             let token = token.clone();
             let token = self.renewed(&token);
-            self.rest(token, outputs);
+            self.rest(token, out);
         }
     }
 
     /// The hand-over has failed: it starts again from the search (T5).
-    pub(super) fn pass_failed(&mut self, outputs: &mut Vec<Output>) {
+    pub(super) fn pass_failed(&mut self, out: &mut Reaction<'_>) {
         if let State::Passing { token, .. } = &self.state {
             let token = token.clone();
             let token = self.renewed(&token);
-            self.rest(token, outputs);
-            self.search(1, outputs);
-            outputs.push(Output::Disarm(Timer::Hold.into()));
+            self.rest(token, out);
+            self.search(1, out);
+            out.disarm(Timer::Hold);
         }
     }
 

@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{Mac, NodeId, Nonce};
 
-/// A message of `token-ring`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Message {
     /// A holder looks for the next node (T3).
@@ -28,23 +27,13 @@ pub enum Message {
     /// *Wait*: a holder has heard another and begins an exchange with it (T8).
     Wait(Exchange),
     /// *Ok*: the other holder is frozen too (T8).
-    Agreed {
-        exchange: Exchange,
-        /// The address of the one that was asked.
-        mac: Mac,
-        /// How many computations its token has seen.
-        count: u64,
-    },
+    Agreed { exchange: Exchange, mac: Mac, count: u64 },
     /// *No longer holder* (T8).
     NoLongerHolder(Exchange),
     /// In an exchange with another, or handing over (T8).
     Busy(Exchange),
     /// The asker has compared (T8).
-    Result {
-        exchange: Exchange,
-        /// Which of the two stays holder.
-        survivor: Survivor,
-    },
+    Result { exchange: Exchange, survivor: Survivor },
     /// A waiting node is about to make a token, there being none (T7).
     Claim {
         /// Its address; of two claims to one number the lower counts.
@@ -58,9 +47,7 @@ pub enum Message {
 /// A holder's sign of life.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Life {
-    /// The token's.
     pub stamp: Stamp,
-    /// How many computations the token has seen.
     pub count: u64,
     /// Nobody answers its searches: it serves alone (T4).
     pub solo: bool,
@@ -69,7 +56,6 @@ pub struct Life {
 /// The token: its holder is master.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Token {
-    /// Which token, and how far it has come.
     pub stamp: Stamp,
     /// How many computations it has seen (T8): one whenever a node becomes its holder, and one each
     /// [hold time](super::Settings::hold), at least each T, while its holder serves alone.
@@ -91,9 +77,7 @@ pub struct Stamp {
 pub struct Generation {
     /// One more than the highest that its creator knew; tokens count from 1.
     pub number: u64,
-    /// Who made it.
     pub creator: NodeId,
-    /// In which incarnation.
     pub nonce: Nonce,
 }
 
@@ -106,8 +90,6 @@ pub struct Exchange(pub u64);
 /// Which of two holders stays one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Survivor {
-    /// The one that began the exchange.
     Asker,
-    /// The one that was asked.
     Asked,
 }

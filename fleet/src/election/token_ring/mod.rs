@@ -34,29 +34,23 @@
 //! # What it adds to the source
 //!
 //! - Of several holders one acts at a time, the one with the greatest pair of count and address. A
-//!   frozen holder that knows of a greater one stops acting at once: it keeps its token and follows
-//!   the greater one as a slave, until their exchange has decided or the greater one is gone.
-//!   Therefore an exchange that loses messages prolongs two tokens, not two masters. A holder that
-//!   acts shows its pair to another acting holder at each of its beacons; a smaller one that
-//!   reports that it is alive gets the greater pair as an answer. One that does not act sends its
-//!   signs of life to the one ahead of it alone, so that no other node follows it. As in the
-//!   source ([`Settings::source`]) holders act until the exchange has decided.
+//!   frozen holder that knows of a greater one keeps its token and follows the greater one as a
+//!   slave, until their exchange has decided or the greater one is gone. Therefore an exchange that
+//!   loses messages prolongs two tokens, not two masters. A holder that acts shows its pair to
+//!   another acting holder; one that does not sends its signs of life to the one ahead of it alone,
+//!   so that no other node follows it. As in the source ([`Settings::source`]) holders act until
+//!   the exchange has decided.
 //! - A token has a generation (number, creator, incarnation of its creator) and counts its hops. No
 //!   two nodes ever hold a token with the same stamp (E7): each hand-over goes to one node with the
 //!   next hop, so a stale one is recognised. A sender whose hand-over failed can't know whether it
 //!   arrived, so it continues under a new generation; T8 removes the extra token.
-//! - A holder that nobody answers three times (as in the source: once) keeps the token, serves
-//!   alone, reports this, and searches again every T with jitter (T4). It goes on counting its
-//!   computations.
-//! - A search is repeated at each beacon of a node that has not answered yet: otherwise the loss of
-//!   one message would cost a node its turn.
+//! - A holder that nobody answers three times (as in the source: once) serves alone, reports this,
+//!   searches again every T with jitter (T4), and goes on counting its computations.
 //! - Recovery (T7): a waiting node that heard no holder for T and the grace period claims the
-//!   token, in the order of its rank after the last holder. It creates the token if no node objects
-//!   within 100 ms. A node that hears a claim waits for its outcome, and takes its own turn once
-//!   the claimant is lost or after 150 ms. A claim that met an objection is repeated after 100 ms,
-//!   or at once when a lesser claim is heard, unless a holder is heard: the objecting node may not
-//!   have detected the loss yet.
-//! - A lost message of an exchange is repeated at each beacon and sign of life of the other side.
+//!   token, in the order of its rank after the last holder, and creates it if no node objects. A
+//!   node that hears a claim waits for its outcome. A claim that met an objection is repeated,
+//!   unless a holder is heard: the objecting node may not have detected the loss yet.
+//! - What is lost of a search, a hand-over or an exchange is repeated at beacons of the other side.
 //! - The open orders travel with *pass*, as far as they fit, and go through the same merge as all
 //!   others; nothing relies on them. The plan travels with the mastership, so a car keeps its calls
 //!   while the token moves.
@@ -72,8 +66,8 @@ mod settings;
 mod state;
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
+use super::reaction::Reaction;
 use super::{Candidate, Detail, Election, ElectionTimer, Input, Output, Profile};
 use crate::model::bounds::bounded;
 use crate::model::{Mac, NodeId, NodeState, Nonce};
@@ -85,7 +79,6 @@ pub use state::Timer;
 
 const PROFILE: Profile = Profile { rotates: true, ..Profile::USUAL };
 
-/// The `token-ring` protocol.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct TokenRing {
     settings: Settings,
@@ -97,7 +90,6 @@ pub struct TokenRing {
     seen: Stamp,
     /// The highest count that was heard of.
     count: u64,
-    /// The exchange that this node began last.
     exchange: Exchange,
     state: State,
 }
@@ -133,25 +125,12 @@ impl TokenRing {
     /// The token that this node holds, if it does.
     #[must_use]
     pub fn token(&self) -> Option<&Token> {
-        match &self.state {
-            State::Holding { token, .. } => Some(token),
-            State::Waiting { .. }
-            | State::Deferring { .. }
-            | State::Missing { .. }
-            | State::Claiming { .. }
-            | State::Passing { .. } => None,
-        }
+        if let State::Holding { token, .. } = &self.state { Some(token) } else { None }
     }
 
     /// A peer's beacon. Its state stands in for a lost sign of life of a holder, and shows a
     /// sender whether its hand-over has arrived (completion).
-    fn on_heard(
-        &mut self,
-        peer: &Candidate,
-        node_state: &NodeState,
-        draw: u64,
-        outputs: &mut Vec<Output>,
-    ) {
+    fn on_heard(&mut self, peer: &Candidate, node_state: &NodeState, out: &mut Reaction<'_>) {
         let peer_leads = *node_state == NodeState::Master;
         let trusted = self.settings.mesh_detection;
         let known =
@@ -166,24 +145,23 @@ impl TokenRing {
         match &self.state {
             State::Waiting { holder } => {
                 if peer_leads && self.may_replace(holder.as_ref(), &peer) {
-                    self.follow(Some(peer), outputs);
+                    self.follow(Some(peer), out);
                 }
             }
             State::Deferring { .. } | State::Missing { .. } | State::Claiming { .. } => {
                 if peer_leads {
-                    self.follow(Some(peer), outputs);
+                    self.follow(Some(peer), out);
                 }
             }
             State::Passing { token, to } if *to == peer => {
                 if begins {
-                    self.follow(Some(peer), outputs);
+                    self.follow(Some(peer), out);
                 } else if !peer_leads {
-                    let pass = Message::Pass(token.clone()).into();
-                    outputs.push(Output::HandOver(peer.node, pass));
+                    out.hand_over(&peer.node, Message::Pass(token.clone()));
                 }
             }
             State::Passing { .. } => {}
-            State::Holding { .. } => self.on_beacon_beside(&peer, node_state, draw, outputs),
+            State::Holding { .. } => self.on_beacon_beside(&peer, node_state, out),
         }
     }
 
@@ -197,144 +175,108 @@ impl TokenRing {
         self.peers.get(peer).is_some_and(|peer| peer.leads)
     }
 
-    fn on_lost(&mut self, peer: &NodeId, draw: u64, outputs: &mut Vec<Output>) {
-        let trusted = self.settings.mesh_detection;
-        match &mut self.state {
-            State::Waiting { holder: Some(holder) }
-            | State::Missing { holder: Some(holder), .. }
-                if holder.node == *peer && trusted =>
-            {
+    fn mark(&mut self, peer: &NodeId, leads: bool) {
+        if let Some(known) = self.peers.get_mut(peer) {
+            known.leads = leads;
+        }
+    }
+
+    fn on_lost(&mut self, peer: &NodeId, out: &mut Reaction<'_>) {
+        match (&mut self.state, self.settings.mesh_detection) {
+            (
+                State::Waiting { holder: Some(holder) }
+                | State::Missing { holder: Some(holder), .. },
+                true,
+            ) if holder.node == *peer => {
                 let holder = holder.clone();
                 self.peers.remove(peer);
                 let wait = self.turn_after(Some(&holder));
-                self.miss(None, wait, outputs);
+                self.miss(None, wait, out);
             }
-            State::Deferring { claimant } if claimant.node == *peer && trusted => {
+            (State::Deferring { claimant }, true) if claimant.node == *peer => {
                 self.peers.remove(peer);
-                self.miss(None, self.turn_after(None), outputs);
+                self.miss(None, self.turn_after(None), out);
             }
-            State::Passing { to, .. } if to.node == *peer => self.pass_failed(outputs),
-            State::Holding { phase: Phase::Frozen { with, behind, .. }, .. } if trusted => {
+            (State::Passing { to, .. }, _) if to.node == *peer => self.pass_failed(out),
+            (State::Holding { phase: Phase::Frozen { with, behind, .. }, .. }, true) => {
                 if behind.as_ref().is_some_and(|ahead| ahead.node == *peer) {
                     *behind = None;
                 }
                 if with.node == *peer {
                     self.peers.remove(peer);
-                    self.thaw(draw, outputs);
+                    self.thaw(out);
                 }
             }
-            State::Holding { phase: Phase::Searching { answers, .. }, .. } => {
+            (State::Holding { phase: Phase::Searching { answers, .. }, .. }, _) => {
                 answers.retain(|answer| answer.node != *peer);
             }
-            State::Waiting { .. }
-            | State::Deferring { .. }
-            | State::Missing { .. }
-            | State::Claiming { .. }
-            | State::Holding { .. }
-            | State::Passing { .. } => {}
+            _ => {}
         }
         self.peers.remove(peer);
     }
 
-    fn on_message(
-        &mut self,
-        from: &NodeId,
-        message: &Message,
-        draw: u64,
-        outputs: &mut Vec<Output>,
-    ) {
+    fn on_message(&mut self, from: &NodeId, message: &Message, out: &mut Reaction<'_>) {
         let Some(peer) = self.peers.get(from) else {
             return;
         };
         let from = Member { mac: peer.mac, node: from.clone() };
         match message {
-            Message::Search => Self::send(&from, Message::Here(self.own.mac), outputs),
+            Message::Search => out.send(&from.node, Message::Here(self.own.mac)),
             Message::Here(mac) => {
                 let from = Member { mac: *mac, ..from };
-                self.on_here(from, outputs);
+                self.on_here(from, out);
             }
-            Message::Life(life) => self.on_life(from, life, draw, outputs),
-            Message::Pass(token) => self.on_pass(&from, token, outputs),
-            Message::Accepted(stamp) => self.on_accepted(&from, stamp, outputs),
-            Message::Refused { stamp, seen } => self.on_refused(&from, stamp, seen, outputs),
-            Message::Wait(exchange) => self.on_wait(&from, *exchange, draw, outputs),
+            Message::Life(life) => self.on_life(from, life, out),
+            Message::Pass(token) => self.on_pass(&from, token, out),
+            Message::Accepted(stamp) => self.on_accepted(&from, stamp, out),
+            Message::Refused { stamp, seen } => self.on_refused(&from, stamp, seen, out),
+            Message::Wait(exchange) => self.on_wait(&from, *exchange, out),
             Message::Agreed { exchange, mac, count } => {
                 let from = Member { mac: *mac, ..from };
-                self.on_agreed(from, *exchange, *count, draw, outputs);
+                self.on_agreed(from, *exchange, *count, out);
             }
             Message::NoLongerHolder(exchange) => {
-                self.on_no_longer_holder(&from, *exchange, draw, outputs);
+                self.on_no_longer_holder(&from, *exchange, out);
             }
             // T9: a refused node waits until its time is over, then sends *life*.
             Message::Busy(_) => {}
             Message::Result { exchange, survivor } => {
-                self.on_result(from, *exchange, *survivor, draw, outputs);
+                self.on_result(from, *exchange, *survivor, out);
             }
             Message::Claim { mac, generation } => {
                 let from = Member { mac: *mac, ..from };
-                self.on_claim(&from, generation, outputs);
+                self.on_claim(&from, generation, out);
             }
-            Message::Objection => self.on_objection(outputs),
+            Message::Objection => self.on_objection(out),
         }
     }
 
-    fn on_timer(&mut self, timer: Timer, draw: u64, outputs: &mut Vec<Output>) {
+    fn on_timer(&mut self, timer: Timer, out: &mut Reaction<'_>) {
         match (&self.state, timer) {
             (State::Waiting { holder }, Timer::Watch) => {
                 let holder = holder.clone();
                 let wait = self.settings.grace + self.turn_after(holder.as_ref());
-                self.miss(holder, wait, outputs);
+                self.miss(holder, wait, out);
             }
             (State::Deferring { .. }, Timer::Watch) => {
-                self.miss(None, self.turn_after(None), outputs);
+                self.miss(None, self.turn_after(None), out);
             }
-            (State::Missing { .. }, Timer::Claim) => self.claim(outputs),
-            (State::Claiming { .. }, Timer::Listen) => self.make_token(outputs),
-            (State::Passing { .. }, Timer::Acknowledgement) => self.pass_failed(outputs),
-            (State::Holding { .. }, Timer::Life) => self.broadcast_life(outputs),
+            (State::Missing { .. }, Timer::Claim) => self.claim(out),
+            (State::Claiming { .. }, Timer::Listen) => self.make_token(out),
+            (State::Passing { .. }, Timer::Acknowledgement) => self.pass_failed(out),
+            (State::Holding { .. }, Timer::Life) => self.broadcast_life(out),
             (State::Holding { phase, .. }, timer) => match (phase, timer) {
-                (Phase::Resting, Timer::Hold) => self.search(1, outputs),
-                (Phase::Alone, Timer::Hold) => self.compute_alone(outputs),
+                (Phase::Resting, Timer::Hold) => self.search(1, out),
+                (Phase::Alone, Timer::Hold) => self.compute_alone(out),
                 (Phase::Searching { .. } | Phase::Alone, Timer::Search) => {
-                    self.search_over(draw, outputs);
+                    self.search_over(out);
                 }
-                (Phase::Frozen { .. }, Timer::Exchange) => self.thaw(draw, outputs),
-                (
-                    Phase::Resting | Phase::Searching { .. } | Phase::Alone | Phase::Frozen { .. },
-                    Timer::Life
-                    | Timer::Hold
-                    | Timer::Search
-                    | Timer::Acknowledgement
-                    | Timer::Exchange
-                    | Timer::Watch
-                    | Timer::Claim
-                    | Timer::Listen,
-                ) => {}
+                (Phase::Frozen { .. }, Timer::Exchange) => self.thaw(out),
+                _ => {}
             },
-            (
-                State::Waiting { .. }
-                | State::Deferring { .. }
-                | State::Missing { .. }
-                | State::Claiming { .. }
-                | State::Passing { .. },
-                Timer::Life
-                | Timer::Hold
-                | Timer::Search
-                | Timer::Acknowledgement
-                | Timer::Exchange
-                | Timer::Watch
-                | Timer::Claim
-                | Timer::Listen,
-            ) => {}
+            // It was set for a state that is gone.
+            _ => {}
         }
-    }
-
-    fn send(to: &Member, message: Message, outputs: &mut Vec<Output>) {
-        outputs.push(Output::Send(to.node.clone(), message.into()));
-    }
-
-    fn arm(timer: Timer, wait: Duration, outputs: &mut Vec<Output>) {
-        outputs.push(Output::Arm(timer.into(), wait));
     }
 
     /// Takes note of a token that was heard of, as far as it is [bounded](Self::bounded).
@@ -371,14 +313,15 @@ impl TokenRing {
 impl Election for TokenRing {
     fn handle(&mut self, input: Input<'_>, draw: u64, outputs: &mut Vec<Output>) {
         let before = self.state.timers();
+        let out = &mut Reaction { draw, outputs };
         match input {
-            Input::Start => self.follow(None, outputs),
-            Input::Heard { peer, node_state, .. } => self.on_heard(peer, node_state, draw, outputs),
-            Input::Lost { peer } => self.on_lost(peer, draw, outputs),
+            Input::Start => self.follow(None, out),
+            Input::Heard { peer, node_state, .. } => self.on_heard(peer, node_state, out),
+            Input::Lost { peer } => self.on_lost(peer, out),
             Input::Message { from, message: super::Message::TokenRing(message) } => {
-                self.on_message(from, message, draw, outputs);
+                self.on_message(from, message, out);
             }
-            Input::Fired(ElectionTimer::TokenRing(timer)) => self.on_timer(*timer, draw, outputs),
+            Input::Fired(ElectionTimer::TokenRing(timer)) => self.on_timer(*timer, out),
             // What belongs to other protocols, or to the care for the indicators.
             Input::Message { .. }
             | Input::Fired(_)
@@ -386,9 +329,7 @@ impl Election for TokenRing {
             | Input::Disconnected { .. }
             | Input::Estimate(_) => {}
         }
-        let after = self.state.timers();
-        let over = before.iter().filter(|timer| !after.contains(timer));
-        outputs.extend(over.map(|timer| Output::Disarm((*timer).into())));
+        out.disarm_but(before, self.state.timers());
     }
 
     fn node_state(&self) -> NodeState {
@@ -409,48 +350,35 @@ impl Election for TokenRing {
     }
 
     fn details(&self) -> Vec<Detail> {
-        let token = |token: &Token| {
-            let Generation { number, creator, .. } = &token.stamp.generation;
-            vec![
-                Detail::new("generation", format_args!("{number} of {creator}")),
-                Detail::new("hop", token.stamp.hop),
-                Detail::new("computations", token.count),
-            ]
-        };
-        let mut details = match &self.state {
-            State::Waiting { .. } => vec![Detail::new("token", "elsewhere")],
-            State::Deferring { claimant } => {
-                vec![Detail::new("token", format_args!("claimed by {}", claimant.node))]
-            }
-            State::Missing { .. } => vec![Detail::new("token", "missing")],
-            State::Claiming { generation } => {
-                vec![Detail::new("token", "claimed"), Detail::new("generation", generation.number)]
-            }
-            State::Holding { token: held, phase } => {
-                let mut details = token(held);
-                details.push(match phase {
-                    Phase::Resting => Detail::new("token", "held"),
-                    Phase::Searching { .. } => {
-                        Detail::new("token", "held, searching for next node")
+        let (token, doing) = match &self.state {
+            State::Waiting { .. } => (None, "elsewhere".to_owned()),
+            State::Deferring { claimant } => (None, format!("claimed by {}", claimant.node)),
+            State::Missing { .. } => (None, "missing".to_owned()),
+            State::Claiming { .. } => (None, "claimed".to_owned()),
+            State::Holding { token, phase } => {
+                let doing = match phase {
+                    Phase::Resting => "held".to_owned(),
+                    Phase::Searching { .. } => "held, searching for next node".to_owned(),
+                    Phase::Alone => "held alone".to_owned(),
+                    Phase::Frozen { behind: Some(ahead), .. } => {
+                        format!("held, frozen: {} leads with one", ahead.node)
                     }
-                    Phase::Alone => Detail::new("token", "held alone"),
-                    Phase::Frozen { behind: Some(ahead), .. } => Detail::new(
-                        "token",
-                        format_args!("held, frozen: {} leads with one", ahead.node),
-                    ),
-                    Phase::Frozen { with, .. } => Detail::new(
-                        "token",
-                        format_args!("held, frozen: {} holds one too", with.node),
-                    ),
-                });
-                details
+                    Phase::Frozen { with, .. } => {
+                        format!("held, frozen: {} holds one too", with.node)
+                    }
+                };
+                (Some(token), doing)
             }
-            State::Passing { token: sent, to } => {
-                let mut details = token(sent);
-                details.push(Detail::new("token", format_args!("on its way to {}", to.node)));
-                details
-            }
+            State::Passing { token, to } => (Some(token), format!("on its way to {}", to.node)),
         };
+        let mut details = Vec::new();
+        if let Some(Token { stamp: Stamp { generation, hop }, count }) = token {
+            let generation = format!("{} of {}", generation.number, generation.creator);
+            details.push(Detail::new("generation", generation));
+            details.push(Detail::new("hop", hop));
+            details.push(Detail::new("computations", count));
+        }
+        details.push(Detail::new("token", doing));
         details.push(Detail::new("peers in the ring", self.peers.len()));
         details
     }

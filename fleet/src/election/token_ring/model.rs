@@ -20,7 +20,7 @@
 //! mesh's signs; three nodes, one of which crashes: in these, nobody counts computations alone.
 //! `meeting.rs` has three holders that meet, with a clock.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 
 use stateright::Property;
@@ -29,7 +29,8 @@ use super::state::State;
 use super::*;
 use crate::election::Message as Any;
 use crate::election::testing::model::{
-    At, Beacons, Bounds, Calms, Check, Due, Misfortunes, Network, Subject, Taken, exhaust, settles,
+    At, Beacons, Bounds, Calms, Check, Due, Misfortunes, Network, Subject, Taken, exhaust,
+    is_large, settles,
 };
 use crate::model::Term;
 use fold::Scales;
@@ -72,6 +73,10 @@ impl Subject for Reach {
             ..Settings::default()
         };
         TokenRing::new(&own, Nonce(incarnation), settings)
+    }
+
+    fn timers(machine: &TokenRing) -> Option<BTreeSet<ElectionTimer>> {
+        Some(machine.state.timers().iter().map(|timer| (*timer).into()).collect())
     }
 
     fn knows(machine: &TokenRing, peer: &NodeId) -> bool {
@@ -117,12 +122,6 @@ impl Subject for Reach {
             Property::always("one holder of each stamp", |_, ring: &At<Self>| !ring.notes.doubled),
             Property::always("no stale holder", |_, ring: &At<Self>| no_stale_holder(ring)),
             Property::always("a token is kept", |_, ring: &At<Self>| kept(ring)),
-            Property::always("each waits for its state's timers", |_, ring: &At<Self>| {
-                ring.living().all(|(node, machine)| {
-                    let timers = machine.state.timers().iter();
-                    ring.timers(node).cloned().eq(timers.map(|timer| (*timer).into()))
-                })
-            }),
             Property::sometimes("two tokens", |_, ring: &At<Self>| holders(ring).count() > 1),
             Property::sometimes("a token was handed over", |_, ring: &At<Self>| {
                 holders(ring).any(|node| node.token().is_some_and(|token| token.stamp.hop > 0))
@@ -223,8 +222,12 @@ fn two_nodes_come_to_one_token_whatever_is_lost_late_or_repeated() {
 /// the one that has arrived.
 #[test]
 fn two_nodes_come_to_one_token_though_it_was_renewed() {
-    let reach = Reach { generations: 2, computations: 3, ..NEAR };
-    settles("two nodes, two generations", ring(2, 1, 0, reach), 346_452, 104_262);
+    let reach = Reach { generations: 2, computations: 3, exchanges: 0, ..NEAR };
+    settles("two nodes, two generations", ring(2, 1, 0, reach), 24_455, 23_377);
+    if is_large() {
+        let reach = Reach { exchanges: 1, ..reach };
+        settles("two nodes, two generations, exchanges", ring(2, 1, 0, reach), 346_452, 104_262);
+    }
 }
 
 /// E7, T7, C5
@@ -238,5 +241,7 @@ fn two_nodes_one_of_which_crashes_and_restarts_never_hold_one_token() {
 #[test]
 fn three_nodes_one_of_which_crashes_never_hold_one_token() {
     let reach = Reach { crashes: 1, computations: 5, solo: false, ..NEAR };
-    exhaust("three nodes, a crash", ring(3, 1, 0, reach), 579_952);
+    if is_large() {
+        exhaust("three nodes, a crash", ring(3, 1, 0, reach), 579_952);
+    }
 }

@@ -2,28 +2,29 @@
 
 use std::time::Duration;
 
+use super::TokenRing;
 use super::message::{Generation, Life, Message, Stamp, Token};
 use super::state::{Member, Phase, State, Timer};
-use super::{Output, TokenRing};
+use crate::election::reaction::Reaction;
 
 impl TokenRing {
     /// Waits, for T from here on.
-    pub(super) fn follow(&mut self, holder: Option<Member>, outputs: &mut Vec<Output>) {
+    pub(super) fn follow(&mut self, holder: Option<Member>, out: &mut Reaction<'_>) {
         self.state = State::Waiting { holder };
-        Self::arm(Timer::Watch, self.settings.t, outputs);
+        out.arm(Timer::Watch, self.settings.t);
     }
 
     /// A holder's sign of life (T6).
-    pub(super) fn broadcast_life(&self, outputs: &mut Vec<Output>) {
+    pub(super) fn broadcast_life(&self, out: &mut Reaction<'_>) {
         if let Some(life) = self.life() {
-            outputs.push(Output::Broadcast(Message::Life(life).into()));
+            out.broadcast(Message::Life(life));
         } else if let State::Holding { token, phase: Phase::Frozen { behind: Some(ahead), .. } } =
             &self.state
         {
             let (stamp, count) = (token.stamp.clone(), token.count);
-            Self::send(ahead, Message::Life(Life { stamp, count, solo: false }), outputs);
+            out.send(&ahead.node, Message::Life(Life { stamp, count, solo: false }));
         }
-        Self::arm(Timer::Life, self.settings.t, outputs);
+        out.arm(Timer::Life, self.settings.t);
     }
 
     /// The sign of life of a holder that acts. One that is behind another sends its own to that one
@@ -41,41 +42,33 @@ impl TokenRing {
     }
 
     /// A holder is heard.
-    pub(super) fn on_life(
-        &mut self,
-        from: Member,
-        life: &Life,
-        draw: u64,
-        outputs: &mut Vec<Output>,
-    ) {
+    pub(super) fn on_life(&mut self, from: Member, life: &Life, out: &mut Reaction<'_>) {
         let later = life.stamp >= self.seen;
         if self.is_past(&life.stamp) {
             return;
         }
-        if let Some(peer) = self.peers.get_mut(&from.node) {
-            peer.leads = true;
-        }
+        self.mark(&from.node, true);
         self.update_seen(&life.stamp, life.count);
         match &self.state {
             State::Waiting { holder } => {
                 let follows = later || self.may_replace(holder.as_ref(), &from);
                 let holder = if follows { Some(from) } else { holder.clone() };
-                self.follow(holder, outputs);
+                self.follow(holder, out);
             }
             State::Deferring { .. } | State::Missing { .. } | State::Claiming { .. } => {
-                self.follow(Some(from), outputs);
+                self.follow(Some(from), out);
             }
             State::Passing { token, .. } => {
                 let arrived = life.stamp.generation == token.stamp.generation
                     && life.stamp.hop >= token.stamp.hop;
                 if arrived {
-                    self.follow(Some(from), outputs);
+                    self.follow(Some(from), out);
                 }
             }
             State::Holding { .. } => {
-                self.ask_again(&from, outputs);
-                self.ask(&from, draw, outputs);
-                self.rank(&from, life.count, outputs);
+                self.ask_again(&from, out);
+                self.ask(&from, out);
+                self.rank(&from, life.count, out);
             }
         }
     }
@@ -104,21 +97,16 @@ impl TokenRing {
     }
 
     /// There may be no holder: claims when it is this node's turn.
-    pub(super) fn miss(
-        &mut self,
-        holder: Option<Member>,
-        wait: Duration,
-        outputs: &mut Vec<Output>,
-    ) {
+    pub(super) fn miss(&mut self, holder: Option<Member>, wait: Duration, out: &mut Reaction<'_>) {
         self.state = State::Missing { holder, objected: false };
-        Self::arm(Timer::Claim, wait, outputs);
+        out.arm(Timer::Claim, wait);
     }
 
-    pub(super) fn claim(&mut self, outputs: &mut Vec<Output>) {
+    pub(super) fn claim(&mut self, out: &mut Reaction<'_>) {
         let generation = self.fresh_generation();
         let claim = Message::Claim { mac: self.own.mac, generation: generation.clone() };
-        outputs.push(Output::Broadcast(claim.into()));
-        Self::arm(Timer::Listen, self.settings.claim_wait, outputs);
+        out.broadcast(claim);
+        out.arm(Timer::Listen, self.settings.claim_wait);
         self.state = State::Claiming { generation };
     }
 
@@ -127,61 +115,61 @@ impl TokenRing {
         &mut self,
         from: &Member,
         generation: &Generation,
-        outputs: &mut Vec<Output>,
+        out: &mut Reaction<'_>,
     ) {
         match &self.state {
             State::Waiting { holder: Some(holder) }
                 if holder.node != from.node && self.leads(&holder.node) =>
             {
-                Self::send(from, Message::Objection, outputs);
+                out.send(&from.node, Message::Objection);
             }
             // The claimant misses the holder too, and comes after this node: the claim that was
             // objected to is made again.
-            State::Missing { objected: true, .. } if self.own < *from => self.claim(outputs),
+            State::Missing { objected: true, .. } if self.own < *from => self.claim(out),
             // A recovery is under way.
             State::Waiting { .. } | State::Deferring { .. } | State::Missing { .. } => {
-                self.defer_to(from, outputs);
+                self.defer_to(from, out);
             }
             State::Claiming { generation: own } => {
                 let number = own.number;
                 let better =
                     number < generation.number || (number == generation.number && *from < self.own);
                 if better {
-                    self.defer_to(from, outputs);
+                    self.defer_to(from, out);
                 } else {
                     let claim = Message::Claim { mac: self.own.mac, generation: own.clone() };
-                    Self::send(from, claim, outputs);
+                    out.send(&from.node, claim);
                 }
             }
             State::Holding { .. } | State::Passing { .. } => {
                 let objection = self.life().map_or(Message::Objection, Message::Life);
-                Self::send(from, objection, outputs);
+                out.send(&from.node, objection);
             }
         }
     }
 
     /// Another is about to make a token: a claim is due here only if nothing comes of that.
-    fn defer_to(&mut self, claimant: &Member, outputs: &mut Vec<Output>) {
+    fn defer_to(&mut self, claimant: &Member, out: &mut Reaction<'_>) {
         let claimant = claimant.clone();
         self.state = State::Deferring { claimant };
         let wait = self.settings.claim_wait + self.settings.grace;
-        Self::arm(Timer::Watch, wait, outputs);
+        out.arm(Timer::Watch, wait);
     }
 
     /// Another has heard a holder. It may be the one that is lost, of which that node has yet to
     /// notice it: unless a holder is heard, the claim is made again soon.
-    pub(super) fn on_objection(&mut self, outputs: &mut Vec<Output>) {
+    pub(super) fn on_objection(&mut self, out: &mut Reaction<'_>) {
         if let State::Claiming { .. } = &self.state {
             self.state = State::Missing { holder: None, objected: true };
-            Self::arm(Timer::Claim, self.settings.claim_wait, outputs);
+            out.arm(Timer::Claim, self.settings.claim_wait);
         }
     }
 
     /// Nobody has objected: there is a token again. It goes on from the highest count that was
     /// heard.
-    pub(super) fn make_token(&mut self, outputs: &mut Vec<Output>) {
+    pub(super) fn make_token(&mut self, out: &mut Reaction<'_>) {
         let stamp = Stamp { generation: self.fresh_generation(), hop: 0 };
         let count = self.count.saturating_add(1);
-        self.rest(Token { stamp, count }, outputs);
+        self.rest(Token { stamp, count }, out);
     }
 }

@@ -4,48 +4,40 @@ use super::{PROFILE, TokenRing};
 use crate::election::{Candidate, Election, Profile, Rules};
 use crate::model::{Nonce, Protocol};
 
-/// Every interval, count and rule of `token-ring`. The defaults suit a fleet on a LAN with 40 ms of
-/// jitter and 5 % of loss.
+/// The settings of `token-ring`. For operators, `src/config/tables/elections.rs` describes each. The defaults suit a LAN with 40 ms of jitter and 5 % of loss.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Settings {
-    /// T: between two signs of life of a holder; a waiting node that has heard no holder for so
-    /// long doubts that there is one. Default 200 ms; longer than `acknowledgement_wait`, so that
-    /// a hand-over that fails is no loss of the token.
+    /// T: between two signs of life of a holder. Longer than `acknowledgement_wait`, so that a
+    /// hand-over that fails is no loss of the token.
     pub t: Duration,
-    /// So much longer than T a waiting node waits before it recovers the token: a sign of life may
-    /// be late. Default 50 ms; longer than the LAN's jitter.
+    /// So much longer than T a waiting node waits before it recovers the token: longer than the
+    /// LAN's jitter.
     pub grace: Duration,
-    /// For how long a holder keeps the token before it looks for the next node. Default 1 s; at
-    /// least several times `search_wait` and `acknowledgement_wait`, so that little time is
-    /// spent on hand-overs. 0, as in the source: it computes, then searches at once (T2).
+    /// For how long a holder keeps the token before it looks for the next node (T2): several times
+    /// `search_wait` and `acknowledgement_wait`, so that little time is spent on hand-overs.
     pub hold: Duration,
-    /// k: the part of T, in per cent (0 to 100), that an exchange between two holders may take at
-    /// least; the rest is drawn by lot. Default 50. 100 leaves nothing to chance, and three holders
-    /// that wait for each other in a cycle may never get out of it.
+    /// k: the part of T, in per cent, that an exchange between two holders may take at least; the
+    /// rest is drawn by lot. With 100 three holders that wait for each other in a cycle may never
+    /// get out of it.
     pub k: u8,
     /// How long answers to a search are waited for; with `mesh_detection` less if every node that is
-    /// heard has answered. Default 100 ms; longer than a message and its answer take.
+    /// heard has answered.
     pub search_wait: Duration,
-    /// After so many searches without an answer a holder serves alone. Default 3; at least 1.
+    /// After so many searches without an answer a holder serves alone.
     pub search_tries: u8,
-    /// How long a hand-over may take until it is acknowledged. Default 150 ms; some beacon periods
-    /// longer than a message and its answer take, as a lost hand-over is repeated at each beacon
-    /// of its receiver.
+    /// How long a hand-over may take until it is acknowledged: some beacon periods longer than a
+    /// message and its answer take, as a lost one is repeated at each beacon of its receiver.
     pub acknowledgement_wait: Duration,
-    /// How long a claim is open to objections. Default 100 ms; longer than a message and its
-    /// answer take.
+    /// How long a claim is open to objections.
     pub claim_wait: Duration,
     /// So much later than the node before it in the ring, counted from the last holder, a waiting
-    /// node claims. Default 25 ms; longer than a message takes as a rule. Claims that cross are
-    /// compared.
+    /// node claims: longer than a message takes as a rule. Claims that cross are compared.
     pub claim_wait_per_rank: Duration,
     /// Whether the mesh's reports of peers count (C5): the loss of the holder as the silence of a
-    /// holder, and a state in a beacon as a sign of life. Default true; false is the source's
-    /// wording, where the protocol's own messages alone count.
+    /// holder, and a state in a beacon as a sign of life.
     pub mesh_detection: bool,
 }
 
-/// For a fleet of elevators on one LAN.
 impl Default for Settings {
     fn default() -> Self {
         Self {
@@ -78,9 +70,7 @@ impl Settings {
             ..Self::default()
         }
     }
-}
 
-impl Settings {
     /// T9: how long an exchange may take.
     pub(super) fn exchange_limit(&self, draw: u64) -> Duration {
         let k = u32::from(self.k.min(100));

@@ -48,13 +48,14 @@ pub(super) enum Phase {
     /// It keeps the token for its hold time.
     Resting,
     /// It looks for the next node.
-    Searching { attempt: u8, answers: BTreeSet<Member> },
-    /// Nobody answers: it serves alone.
+    Searching {
+        attempt: u8,
+        answers: BTreeSet<Member>,
+    },
     Alone,
     /// It has an exchange with another holder and does not pass the token on.
     Frozen {
         with: Member,
-        /// The exchange that this node began.
         asked: Option<Exchange>,
         /// The exchange of the other that this node agreed to.
         agreed: Option<Exchange>,
@@ -63,7 +64,6 @@ pub(super) enum Phase {
     },
 }
 
-/// The timers of `token-ring`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Timer {
     /// T: a holder's next sign of life is due.
@@ -74,7 +74,6 @@ pub enum Timer {
     Search,
     /// The acknowledgement is overdue.
     Acknowledgement,
-    /// The exchange takes too long.
     Exchange,
     /// T: no holder was heard; or nothing came of a claim.
     Watch,

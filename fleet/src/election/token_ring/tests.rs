@@ -1,6 +1,4 @@
-mod exchange;
-mod recovery;
-mod turns;
+//! What the model does not look at: how long things take, the order of the ring, and what is lost.
 
 use super::*;
 use crate::election::Message as Any;
@@ -8,6 +6,8 @@ use crate::election::testing::{
     self, address, armed, candidate, draws, feed, fires, loses, name, receives, sent, slave_of,
 };
 use crate::model::bounds::JUMP;
+
+use NodeState::{Master, Seeking};
 
 fn mac(index: u8) -> Mac {
     Mac::of(address(index))
@@ -22,7 +22,7 @@ fn with(index: u8, peers: &[u8], settings: Settings) -> TokenRing {
     let mut node = TokenRing::new(&candidate(index), Nonce(u64::from(index)), settings);
     feed(&mut node, Input::Start);
     for peer in peers {
-        hears(&mut node, *peer, &NodeState::Seeking);
+        hears(&mut node, *peer, &Seeking);
     }
     node
 }
@@ -39,8 +39,20 @@ fn said(outputs: &[Output]) -> Vec<(Option<NodeId>, Message)> {
     ours.collect()
 }
 
+fn to(index: u8, message: Message) -> [(Option<NodeId>, Message); 1] {
+    [(Some(name(index)), message)]
+}
+
+fn all(message: Message) -> [(Option<NodeId>, Message); 1] {
+    [(None, message)]
+}
+
 fn life(stamp: Stamp, count: u64) -> Message {
     Message::Life(Life { stamp, count, solo: false })
+}
+
+fn claims(index: u8, number: u64) -> Message {
+    Message::Claim { mac: mac(index), generation: stamp(number, index, 0).generation }
 }
 
 fn stamp(number: u64, creator: u8, hop: u64) -> Stamp {
@@ -59,41 +71,410 @@ fn claimant(index: u8, peers: &[u8], settings: Settings) -> TokenRing {
 }
 
 /// One that also holds the token.
-fn holder(index: u8, peers: &[u8]) -> TokenRing {
-    holder_with(index, peers, Settings::default())
-}
-
-fn holder_with(index: u8, peers: &[u8], settings: Settings) -> TokenRing {
+fn holder(index: u8, peers: &[u8], settings: Settings) -> TokenRing {
     let mut node = claimant(index, peers, settings);
     fires(&mut node, Timer::Listen);
-    assert_eq!(node.node_state(), NodeState::Master);
+    assert_eq!(node.node_state(), Master);
+    node
+}
+
+/// One that has kept it for its time, and searches.
+fn searching(index: u8, peers: &[u8], settings: Settings) -> TokenRing {
+    let mut node = holder(index, peers, settings);
+    assert_eq!(said(&fires(&mut node, Timer::Hold)), all(Message::Search));
     node
 }
 
 /// One that has sent its token off to `to`, and the token.
 fn passing(index: u8, to: u8) -> (TokenRing, Token) {
-    let mut node = holder(index, &[to]);
-    fires(&mut node, Timer::Hold);
+    let mut node = searching(index, &[to], Settings::default());
     let outputs = receives(&mut node, to, Message::Here(mac(to)));
-    let sent = said(&outputs).into_iter().find_map(|(_, message)| {
-        if let Message::Pass(token) = message { Some(token) } else { None }
-    });
+    let [(_, Message::Pass(token))] = &said(&outputs)[..] else { panic!("{outputs:?}") };
     assert_eq!(node.node_state(), slave_of(to));
-    (node, sent.expect("a token is sent"))
+    (node, token.clone())
 }
 
 /// A holder that hears another, frozen; and the number of its exchange.
 fn frozen(own: u8, other: u8) -> (TokenRing, Exchange) {
-    let mut holder = holder(own, &[other, 9]);
+    let mut holder = holder(own, &[other, 9], Settings::default());
     let outputs = receives(&mut holder, other, life(stamp(1, other, 0), 1));
-    let said = said(&outputs);
-    let (Some(to), Message::Wait(exchange)) = &said[0] else {
-        panic!("{outputs:?}");
-    };
-    assert_eq!(*to, name(other));
-    (holder, *exchange)
+    assert_eq!(said(&outputs)[..1], to(other, Message::Wait(Exchange(1))));
+    (holder, Exchange(1))
 }
 
 fn stamp_of(node: &TokenRing) -> Stamp {
     node.token().expect("it holds one").stamp.clone()
+}
+
+/// T1: a waiting node says nothing of its own accord, and answers.
+#[test]
+fn a_waiting_node_only_answers() {
+    let mut waiting = with(1, &[2, 3], Settings::default());
+    hears(&mut waiting, 2, &Master);
+    assert_eq!(waiting.node_state(), slave_of(2));
+    let answer = receives(&mut waiting, 2, Message::Search);
+    assert_eq!(said(&answer), to(2, Message::Here(mac(1))));
+    for message in [life(stamp(1, 2, 0), 1), Message::Here(mac(3)), Message::Busy(Exchange(1))] {
+        assert_eq!(said(&receives(&mut waiting, 2, message)), []);
+    }
+}
+
+/// T2, T5, T6: a node that receives the token acknowledges it, says that it lives, and computes (as
+/// master). Until then the hand-over is repeated, under the same hop.
+#[test]
+fn a_hand_over_is_repeated_until_it_is_acknowledged() {
+    let (mut first, token) = passing(1, 2);
+    let again = hears(&mut first, 2, &slave_of(1));
+    assert_eq!(said(&again), to(2, Message::Pass(token.clone())));
+    let mut second = node(2);
+    hears(&mut second, 1, &slave_of(2));
+    let outputs = receives(&mut second, 1, Message::Pass(token.clone()));
+    assert_eq!(second.node_state(), Master);
+    let accepted = Message::Accepted(token.stamp.clone());
+    let lives = life(token.stamp.clone(), token.count + 1);
+    assert_eq!(said(&outputs), [to(1, accepted.clone()), all(lives)].concat());
+    assert_eq!(armed(&outputs, Timer::Hold), Some(Settings::default().hold));
+    receives(&mut first, 2, accepted);
+    assert_eq!(first.node_state(), slave_of(2));
+    assert_eq!(said(&hears(&mut first, 2, &slave_of(3))), []);
+
+    let (mut other, _) = passing(1, 2);
+    hears(&mut other, 2, &Master);
+    assert_eq!(said(&hears(&mut other, 2, &slave_of(3))), [], "its beacon said that it holds");
+}
+
+/// T3, C7: of two nodes with one MAC address the name decides.
+#[test]
+fn the_next_is_the_first_above_or_the_lowest_of_all() {
+    for (own, answers, next) in
+        [(2, [5, 3, 1], 3), (5, [3, 1, 2], 1), (1, [4, 3, 2], 2), (4, [1, 2, 5], 5)]
+    {
+        let mut holder = searching(own, &answers, Settings::default());
+        let mut outputs = Vec::new();
+        for answer in answers {
+            assert_eq!(said(&outputs), [], "not before all have answered");
+            outputs = receives(&mut holder, answer, Message::Here(mac(answer)));
+        }
+        assert!(matches!(&outputs[0], Output::HandOver(to, _) if *to == name(next)));
+    }
+    let mut holder = searching(2, &[1, 3], Settings::default());
+    receives(&mut holder, 1, Message::Here(mac(2)));
+    let outputs = receives(&mut holder, 3, Message::Here(mac(2)));
+    assert_eq!(said(&outputs)[0].0, Some(name(3)), "N3 comes after N2");
+}
+
+/// T3: one lost message costs no node its turn.
+#[test]
+fn a_search_is_repeated_while_a_node_that_is_heard_has_not_answered() {
+    let mut holder = searching(1, &[2, 3], Settings::default());
+    receives(&mut holder, 3, Message::Here(mac(3)));
+    let waiting = slave_of(1);
+    assert_eq!(said(&hears(&mut holder, 2, &waiting)), to(2, Message::Search));
+    assert_eq!(said(&hears(&mut holder, 3, &waiting)), [], "it has answered");
+    let mut holder = searching(1, &[2], Settings::source());
+    assert_eq!(said(&hears(&mut holder, 2, &waiting)), [], "the source searches once");
+}
+
+/// T4, T8: three searches, then it serves alone and says so, goes on searching each T and a bit, and
+/// counts its computations, neither searches nor hand-overs.
+#[test]
+fn a_holder_that_nobody_answers_serves_alone() {
+    let settings = Settings::default();
+    let mut holder = searching(1, &[], settings.clone());
+    for _ in 1..settings.search_tries {
+        assert_eq!(said(&fires(&mut holder, Timer::Search)), all(Message::Search));
+    }
+    let outputs = fires(&mut holder, Timer::Search);
+    assert!(matches!(&said(&outputs)[..], [(None, Message::Life(Life { solo: true, .. }))]));
+    assert_eq!(holder.node_state(), Master);
+    for draw in [0, 512, 1023] {
+        let outputs = draws(&mut holder, draw, Input::Fired(&Timer::Search.into()));
+        assert_eq!(said(&outputs), all(Message::Search));
+        let wait = armed(&outputs, Timer::Search).expect("it searches again");
+        assert!(wait >= settings.t && wait <= settings.t * 3 / 2, "{wait:?}");
+    }
+    let counted = |holder: &TokenRing| holder.token().map(|token| token.count);
+    assert_eq!(counted(&holder), Some(1));
+    let outputs = fires(&mut holder, Timer::Hold);
+    assert_eq!(counted(&holder), Some(2));
+    assert_eq!(armed(&outputs, Timer::Hold), Some(settings.hold));
+    assert_eq!(Settings::source().computation(), Settings::source().t);
+    hears(&mut holder, 2, &Seeking);
+    receives(&mut holder, 2, Message::Here(mac(2)));
+    let outputs = fires(&mut holder, Timer::Search);
+    let [(_, Message::Pass(token))] = &said(&outputs)[..] else { panic!("{outputs:?}") };
+    assert_eq!(token.count, 2);
+}
+
+/// T6: as in the source, a holder's own messages alone keep a waiting node waiting.
+#[test]
+fn after_t_and_grace_without_a_holder_the_token_is_recovered() {
+    let settings = Settings { mesh_detection: false, ..Settings::default() };
+    let mut waiting = with(2, &[], settings.clone());
+    hears(&mut waiting, 1, &Master);
+    assert_eq!(waiting.node_state(), Seeking, "a beacon says nothing");
+    let outputs = receives(&mut waiting, 1, life(stamp(1, 1, 0), 1));
+    assert_eq!(waiting.node_state(), slave_of(1));
+    assert_eq!(armed(&outputs, Timer::Watch), Some(settings.t));
+    loses(&mut waiting, 1);
+    assert_eq!(waiting.node_state(), slave_of(1));
+    let outputs = fires(&mut waiting, Timer::Watch);
+    assert_eq!(armed(&outputs, Timer::Claim), Some(settings.grace));
+    assert!(matches!(
+        said(&fires(&mut waiting, Timer::Claim))[..],
+        [(None, Message::Claim { .. })]
+    ));
+    let outputs = fires(&mut holder(1, &[2], settings.clone()), Timer::Life);
+    assert!(matches!(said(&outputs)[..], [(None, Message::Life(_))]));
+    assert_eq!(armed(&outputs, Timer::Life), Some(settings.t));
+}
+
+/// T6, T7, C5: the mesh's loss of the holder is the sign of loss. The later behind the last holder,
+/// the later a node claims.
+#[test]
+fn the_turn_to_claim_goes_by_rank_behind_the_last_holder() {
+    let settings = Settings::default();
+    for (rank, own) in (0..).zip([4, 5, 1, 2]) {
+        let peers: Vec<u8> = (1..=5).filter(|peer| *peer != own).collect();
+        let mut waiting = with(own, &peers, settings.clone());
+        let outputs = hears(&mut waiting, 3, &Master);
+        assert_eq!(armed(&outputs, Timer::Watch), Some(settings.t));
+        let turn = armed(&loses(&mut waiting, 3), Timer::Claim);
+        assert_eq!(turn, Some(settings.claim_wait_per_rank * rank), "{own}");
+    }
+}
+
+/// T7: with no objection it makes the token, one generation on and from the highest count.
+#[test]
+fn a_claim_without_objection_makes_a_token() {
+    let mut waiting = node(2);
+    hears(&mut waiting, 1, &Master);
+    receives(&mut waiting, 1, life(stamp(7, 1, 5), 40));
+    loses(&mut waiting, 1);
+    assert_eq!(said(&fires(&mut waiting, Timer::Claim)), all(claims(2, 8)));
+    assert_eq!(waiting.token(), None, "it listens first");
+    assert_eq!(said(&fires(&mut waiting, Timer::Listen)), all(life(stamp(8, 2, 0), 41)));
+}
+
+/// T7: any holder ends a claim, and so does who has heard one.
+#[test]
+fn a_holder_and_who_has_heard_one_object_to_a_claim() {
+    let mut first = holder(1, &[2, 3], Settings::default());
+    let lives = life(stamp_of(&first), 1);
+    assert_eq!(said(&receives(&mut first, 2, claims(2, 5))), to(2, lives.clone()));
+    let mut third = with(3, &[2], Settings::default());
+    assert_eq!(said(&receives(&mut third, 2, claims(2, 5))), [], "it knows none");
+    hears(&mut third, 1, &Master);
+    for mut node in [third, passing(1, 2).0] {
+        assert_eq!(said(&receives(&mut node, 2, claims(2, 5))), to(2, Message::Objection));
+    }
+    for ends in [Message::Objection, lives] {
+        let mut claimant = claimant(2, &[1], Settings::default());
+        receives(&mut claimant, 1, ends);
+        fires(&mut claimant, Timer::Listen);
+        assert_eq!(claimant.token(), None);
+    }
+}
+
+/// T7: of two claims the higher number counts, then the lower address; the worse is answered.
+#[test]
+fn a_better_claim_ends_a_claim_and_a_worse_one_is_told_so() {
+    for (other, number, better) in [(1, 1, true), (3, 1, false), (3, 2, true)] {
+        let mut claimant = claimant(2, &[other], Settings::default());
+        let outputs = receives(&mut claimant, other, claims(other, number));
+        fires(&mut claimant, Timer::Listen);
+        assert_eq!(claimant.token().is_none(), better, "{other} {number}");
+        assert_eq!(said(&outputs).is_empty(), better);
+    }
+}
+
+/// T7: a claim of which nothing comes, and one that was objected to in vain, is no loss of time.
+#[test]
+fn a_claim_that_fails_is_made_again_soon() {
+    let settings = Settings::default();
+    let mut other = with(2, &[1, 3], settings.clone());
+    let outputs = receives(&mut other, 3, claims(3, 5));
+    assert_eq!(armed(&outputs, Timer::Watch), Some(settings.claim_wait + settings.grace));
+    let mut late = other.clone();
+    for outputs in [fires(&mut late, Timer::Watch), loses(&mut other, 3)] {
+        let turn = armed(&outputs, Timer::Claim);
+        assert_eq!(turn, Some(settings.claim_wait_per_rank), "N1 is before it");
+    }
+
+    let mut claimant = claimant(2, &[1, 3], settings.clone());
+    let outputs = receives(&mut claimant, 1, Message::Objection);
+    assert_eq!(armed(&outputs, Timer::Claim), Some(settings.claim_wait));
+    let again = said(&receives(&mut claimant.clone(), 3, claims(3, 1)));
+    assert_eq!(again, all(claims(2, 1)), "the worse one defers to it");
+    assert_eq!(said(&receives(&mut claimant, 1, claims(1, 1))), []);
+}
+
+/// T8: what is lost of an exchange is said again at each beacon and sign of life of the other.
+#[test]
+fn an_exchange_goes_on_at_each_beacon() {
+    let (mut first, exchange) = frozen(1, 2);
+    let wait = to(2, Message::Wait(exchange));
+    for node_state in [Master, slave_of(1), Seeking] {
+        assert_eq!(said(&hears(&mut first, 2, &node_state)), wait);
+    }
+    assert_eq!(said(&receives(&mut first, 2, life(stamp(1, 2, 0), 1))), wait);
+    assert_eq!(said(&hears(&mut first, 9, &Master)), [], "T9: with the first alone");
+    assert_eq!(said(&fires(&mut first, Timer::Hold)), [], "nor is the token passed on");
+    let mut asked = holder(1, &[2], Settings::default());
+    receives(&mut asked, 2, Message::Wait(Exchange(5)));
+    assert!(said(&hears(&mut asked, 2, &Master)).contains(&wait[0]));
+    let mut alone = holder(1, &[2], Settings::default());
+    assert!(said(&hears(&mut alone, 2, &Master)).contains(&wait[0]), "by its state alone");
+}
+
+/// T8: of two that hear each other the one with the smaller pair keeps its token, and does not
+/// act; it acts again when the greater is gone. As in the source both act until one gives up.
+#[test]
+fn the_smaller_pair_stands_behind_the_greater() {
+    let (mut smaller, exchange) = frozen(1, 2);
+    assert_eq!(smaller.node_state(), slave_of(2));
+    let own = life(stamp_of(&smaller), 1);
+    assert_eq!(said(&fires(&mut smaller, Timer::Life)), to(2, own), "T6: to it alone");
+    let ends: [fn(&mut TokenRing, Exchange) -> Vec<Output>; 3] = [
+        |node, exchange| receives(node, 2, Message::NoLongerHolder(exchange)),
+        |node, _| loses(node, 2),
+        |node, _| hears(node, 2, &Seeking),
+    ];
+    for end in ends {
+        let mut smaller = smaller.clone();
+        end(&mut smaller, exchange);
+        assert_eq!(smaller.node_state(), Master);
+    }
+    let mut late = smaller.clone();
+    hears(&mut late, 2, &Master);
+    let next = Message::Wait(Exchange(exchange.0 + 1));
+    assert_eq!(said(&fires(&mut late, Timer::Exchange)), to(2, next), "T9");
+    assert_eq!(late.node_state(), slave_of(2));
+    hears(&mut smaller, 9, &Master);
+    hears(&mut smaller, 2, &slave_of(9));
+    assert_eq!(smaller.node_state(), slave_of(9), "a third is ahead of both");
+
+    let mut smaller = holder(1, &[2], Settings::source());
+    receives(&mut smaller, 2, life(stamp(1, 2, 0), 9));
+    assert_eq!(smaller.node_state(), Master);
+    assert_eq!(said(&fires(&mut smaller, Timer::Life))[0].0, None, "to all");
+}
+
+/// T8: a holder that acts shows its pair to a smaller one that does, whomever it talks to.
+#[test]
+fn the_greater_pair_is_shown_to_the_smaller() {
+    let (mut greater, _) = frozen(3, 2);
+    assert_eq!(greater.node_state(), Master);
+    let own = to(9, life(stamp_of(&greater), 1));
+    assert_eq!(said(&receives(&mut greater, 9, life(stamp(1, 9, 0), 0))), own);
+    assert_eq!(said(&hears(&mut greater, 9, &Master)), own);
+    let outputs = receives(&mut greater, 9, life(stamp(1, 9, 0), 4));
+    assert_eq!((said(&outputs), greater.node_state()), (vec![], slave_of(9)));
+}
+
+/// T8: who is asked answers by what it is.
+#[test]
+fn no_longer_holder_ok_and_busy() {
+    let exchange = Exchange(5);
+    let agreed = Message::Agreed { exchange, mac: mac(1), count: 1 };
+    for (mut node, from, answer) in [
+        (with(1, &[2], Settings::default()), 2, Message::NoLongerHolder(exchange)),
+        (holder(1, &[2], Settings::default()), 2, agreed.clone()),
+        (frozen(1, 2).0, 2, agreed),
+        (frozen(1, 2).0, 9, Message::Busy(exchange)),
+        (passing(1, 2).0, 2, Message::Busy(exchange)),
+    ] {
+        let outputs = receives(&mut node, from, Message::Wait(exchange));
+        assert_eq!(said(&outputs), to(from, answer));
+    }
+}
+
+/// T8: the greater pair of count and address stays; the smaller goes, with its data.
+#[test]
+fn the_smaller_pair_gives_its_token_up() {
+    for (theirs, survivor) in [(0, Survivor::Asker), (1, Survivor::Asked), (2, Survivor::Asked)] {
+        let (mut asker, exchange) = frozen(1, 2);
+        let agreed = Message::Agreed { exchange, mac: mac(2), count: theirs };
+        let outputs = receives(&mut asker, 2, agreed);
+        assert_eq!(said(&outputs)[..1], to(2, Message::Result { exchange, survivor }));
+        let stays = survivor == Survivor::Asker;
+        assert_eq!(asker.token().is_some(), stays, "{theirs}");
+        assert_eq!(matches!(outputs[0], Output::HandOver(..)), !stays);
+        if stays {
+            assert!(stamp_of(&asker) > stamp(1, 2, 0), "all take it over the other's");
+        }
+    }
+}
+
+/// T9: the limit is (k + (1 − k) · random) · T; after it the holder says that it lives.
+#[test]
+fn an_exchange_has_a_limit_drawn_by_lot() {
+    let settings = Settings::default();
+    for (draw, limit) in [(0, settings.t / 2), (512, settings.t * 3 / 4)] {
+        let mut holder = holder(1, &[2], settings.clone());
+        let (from, message) = (&name(2), &Any::TokenRing(Message::Wait(Exchange(1))));
+        let outputs = draws(&mut holder, draw, Input::Message { from, message });
+        assert_eq!(armed(&outputs, Timer::Exchange), Some(limit));
+        let outputs = fires(&mut holder, Timer::Exchange);
+        assert!(matches!(said(&outputs)[..], [(None, Message::Life(_))]));
+    }
+    let whole = Settings { k: 100, ..settings };
+    assert_eq!(whole.exchange_limit(700), whole.t);
+}
+
+#[test]
+fn operators_see_the_token() {
+    let shown = |node: &TokenRing| {
+        let details: Vec<_> = node.details().iter().map(ToString::to_string).collect();
+        details.join(", ")
+    };
+    let holds = "generation 1 of N1, hop 0, computations 1, token held, peers in the ring 1";
+    assert_eq!(shown(&holder(1, &[2], Settings::default())), holds);
+    for (node, token) in [
+        (node(1), "token elsewhere"),
+        (passing(1, 2).0, "token on its way to N2"),
+        (frozen(2, 1).0, "frozen: N1 holds one too"),
+        (frozen(1, 2).0, "frozen: N2 leads with one"),
+    ] {
+        assert!(shown(&node).contains(token), "{token}");
+    }
+}
+
+/// E7, T7: whatever a faulty node says of its token, there is a later generation.
+#[test]
+fn a_stamp_near_the_end_of_its_range_is_not_the_last() {
+    let mut last = stamp(u64::MAX, 2, u64::MAX);
+    last.generation.nonce = Nonce(u64::MAX);
+    for message in [
+        life(last.clone(), u64::MAX),
+        Message::Pass(Token { stamp: last.clone(), count: u64::MAX }),
+        Message::Refused { stamp: last.clone(), seen: last },
+    ] {
+        let mut node = with(1, &[2], Settings::default());
+        receives(&mut node, 2, message);
+        assert!(node.token().is_none(), "{:?}", node.token());
+        loses(&mut node, 2);
+        for timer in [Timer::Watch, Timer::Claim, Timer::Listen] {
+            fires(&mut node, timer);
+        }
+        let token = node.token().expect("it has made one").clone();
+        let number = token.stamp.generation.number;
+        assert!(number <= JUMP + 2 && token.count <= JUMP + 2, "{token:?}");
+        assert!(token.stamp >= node.seen, "{token:?}");
+    }
+}
+
+/// A node that has just started gets to know a token of a far generation, message by message.
+#[test]
+fn a_token_of_a_far_generation_is_taken_after_some_tries() {
+    let mut node = with(1, &[2], Settings::default());
+    let far = stamp(3 * JUMP + 7, 2, 5);
+    let pass = Message::Pass(Token { stamp: far.clone(), count: 9 });
+    for _ in 0..3 {
+        let answer = said(&receives(&mut node, 2, pass.clone()));
+        let refused = matches!(&answer[..], [(_, Message::Refused { stamp, .. })] if *stamp == far);
+        assert!(refused, "{answer:?}");
+    }
+    receives(&mut node, 2, pass);
+    assert_eq!(stamp_of(&node), far);
 }

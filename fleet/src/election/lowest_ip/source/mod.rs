@@ -183,6 +183,3 @@ impl Election for Source {
 
 #[cfg(test)]
 mod model;
-
-#[cfg(test)]
-mod tests;

@@ -17,7 +17,6 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::hash::Hash;
-use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use stateright::{Checker as _, Model as _};
@@ -79,8 +78,9 @@ pub(super) struct Edge {
     pub(super) to: u32,
 }
 
-#[derive(Debug)]
-struct Graph<S: Subject> {
+#[derive(Debug, Default)]
+struct Graph {
+    /// The numbers of states, by their fingerprints.
     numbers: BTreeMap<u64, u32>,
     edges: Vec<Vec<Edge>>,
     is_right: Vec<bool>,
@@ -88,20 +88,19 @@ struct Graph<S: Subject> {
     from: Vec<Option<u32>>,
     /// The numbers of acts, by their fingerprints.
     acts: BTreeMap<u64, u32>,
-    walked: PhantomData<fn(S)>,
 }
 
 /// [Walks](exhaust) the whole space, and proves that every fair calm run from each of its states is
 /// right from some moment on. `least_calm` is how many calm states there are at least.
 ///
-/// Under [`Network::Remembers`] and [`Network::Forges`] whatever was sent before the calm has
-/// arrived or been lost when it begins.
+/// Under [`Network::Forges`] whatever was sent before the calm has arrived or been lost when it
+/// begins.
 pub(crate) fn settles<S: Calms>(what: &str, mut check: Check<S>, least: usize, least_calm: usize)
 where
     S::Step: Send + Sync,
 {
     let (again, calm) = (check.again(), Arc::new(check.in_calm()));
-    let graph = Arc::new(Mutex::new(Graph::new()));
+    let graph = Arc::new(Mutex::new(Graph::default()));
     check.witness = Some({
         let (calm, graph) = (Arc::clone(&calm), Arc::clone(&graph));
         Box::new(move |moment: &At<S>| {
@@ -137,7 +136,7 @@ impl<S: Calms> Check<S> {
         let mut calm = self.again();
         calm.bounds.most = Misfortunes::default();
         calm.bounds.network = Network::Repeats(usize::MAX);
-        calm.begins_empty = matches!(self.bounds.network, Network::Remembers | Network::Forges);
+        calm.begins_empty = self.bounds.network == Network::Forges;
         calm
     }
 
@@ -180,16 +179,13 @@ impl<S: Calms> Check<S> {
         }
     }
 
-    /// Whether something faster comes before an act.
-    fn waits(&self, moment: &At<S>, act: &Act<S::Step>) -> bool {
-        match act {
-            Act::Fires { node, timer } => S::due(self, moment, *node, timer) == Due::Later,
-            Act::Arrives(_) | Act::Hears { .. } | Act::Misses { .. } | Act::Own(_) => false,
-        }
-    }
-
-    /// What follows an act, for each draw; nothing if it waits.
+    /// What follows an act, for each draw; nothing if it waits for something faster.
     fn follow(&self, moment: &At<S>, act: &Act<S::Step>) -> Vec<At<S>> {
+        if let Act::Fires { node, timer } = act
+            && S::due(self, moment, *node, timer) == Due::Later
+        {
+            return Vec::new();
+        }
         let step = |draw| match act.clone() {
             Act::Arrives(sent) => Step::Arrives { sent, copies: Copies::Gone, draw },
             Act::Fires { node, timer } => Step::Fires { node, timer, draw },
@@ -197,9 +193,6 @@ impl<S: Calms> Check<S> {
             Act::Misses { node, peer } => Step::Loses { node, peer, draw },
             Act::Own(step) => Step::Own(step),
         };
-        if self.waits(moment, act) {
-            return Vec::new();
-        }
         let draws = match act {
             Act::Arrives(_) | Act::Fires { .. } | Act::Misses { .. } => S::DRAWS,
             Act::Hears { .. } | Act::Own(_) => &[0],
@@ -215,20 +208,9 @@ impl<S: Calms> Check<S> {
     }
 }
 
-impl<S: Calms> Graph<S> {
-    fn new() -> Self {
-        Self {
-            numbers: BTreeMap::new(),
-            edges: Vec::new(),
-            is_right: Vec::new(),
-            from: Vec::new(),
-            acts: BTreeMap::new(),
-            walked: PhantomData,
-        }
-    }
-
+impl Graph {
     /// Adds the calm that begins in this state. Returns whether no step in it is forbidden.
-    fn walk(&mut self, calm: &Check<S>, moment: &At<S>) -> bool {
+    fn walk<S: Calms>(&mut self, calm: &Check<S>, moment: &At<S>) -> bool {
         let moment = calm.calmed(moment);
         let mut open = Vec::new();
         self.number(calm, moment, None, &mut open);
@@ -257,7 +239,7 @@ impl<S: Calms> Graph<S> {
     }
 
     /// The number of a state; a new one is still open.
-    fn number(
+    fn number<S: Calms>(
         &mut self,
         calm: &Check<S>,
         moment: At<S>,
@@ -279,7 +261,7 @@ impl<S: Calms> Graph<S> {
     }
 
     /// How a fault leads to a wrong state that a fair run comes back to, and what happens there.
-    fn story(&self, check: Check<S>, calm: &Arc<Check<S>>, component: &[u32]) -> String {
+    fn story<S: Calms>(&self, check: Check<S>, calm: &Arc<Check<S>>, component: &[u32]) -> String {
         let wrong = component.iter().find(|state| !self.is_right[**state as usize]);
         let mut path: Vec<u32> = wrong.into_iter().copied().collect();
         while let Some(from) = path.last().and_then(|state| self.from[*state as usize]) {
@@ -302,17 +284,17 @@ impl<S: Calms> Graph<S> {
                 moment = after;
             }
         }
-        let stays = |act: &Act<S::Step>| {
-            let next = calm.follow(&moment, act);
-            let number = |next: &At<S>| self.numbers.get(&fingerprint(next));
-            !next.is_empty()
-                && next
-                    .iter()
-                    .all(|next| number(next).is_some_and(|number| component.contains(number)))
+        let is_inside = |next: &At<S>| {
+            let number = self.numbers.get(&fingerprint(next));
+            number.is_some_and(|number| component.contains(number))
         };
-        let acts = calm.acts(&moment).into_iter().filter(stays);
-        let acts: Vec<String> = acts.map(|act| format!("it stays with {act:?}")).collect();
-        format!("{story}{moment:#?}\n{}", acts.join("\n"))
+        for act in calm.acts(&moment) {
+            let next = calm.follow(&moment, &act);
+            if !next.is_empty() && next.iter().all(is_inside) {
+                let _infallible = writeln!(story, "it stays with {act:?}");
+            }
+        }
+        format!("{story}{moment:#?}")
     }
 }
 

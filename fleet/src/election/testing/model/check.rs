@@ -10,7 +10,7 @@ use super::{
     Taken, WITHOUT_END, number,
 };
 use crate::election::{Candidate, Election, ElectionTimer, Input, Output};
-use crate::model::NodeId;
+use crate::model::{NodeId, NodeState};
 
 impl<S: Subject> Check<S> {
     pub(crate) fn new(subject: S, bounds: Bounds) -> Self {
@@ -28,6 +28,14 @@ impl<S: Subject> Check<S> {
         nodes.position(|candidate| candidate.node == *name).expect("a node of the fleet")
     }
 
+    /// The node that leads alone, if all others that live follow it.
+    pub(crate) fn agreed_master(&self, moment: &At<S>) -> Option<usize> {
+        let (master, _) = moment.living().find(|(node, _)| moment.leads(*node))?;
+        let follows = NodeState::Slave { master: self.name(master).clone() };
+        let mut others = moment.living().filter(|(node, _)| *node != master);
+        others.all(|(_, machine)| machine.node_state() == follows).then_some(master)
+    }
+
     pub(crate) fn pairs(&self) -> impl Iterator<Item = (usize, usize)> + use<S> {
         let nodes = self.bounds.nodes;
         let all = (0..nodes).flat_map(move |one| (0..nodes).map(move |other| (one, other)));
@@ -35,16 +43,18 @@ impl<S: Subject> Check<S> {
     }
 
     pub(crate) fn feed(&self, moment: &mut At<S>, node: usize, input: &Input<'_>, draw: u64) {
-        let Some(mut machine) = moment.nodes[node].take() else {
+        let Some(before) = moment.nodes[node].clone() else {
             return;
         };
-        let before = machine.clone();
+        let mut machine = S::Machine::clone(&before);
         let mut outputs = Vec::new();
         machine.handle(input.clone(), draw, &mut outputs);
         let mut taken =
-            Taken { node, before: &before, input, after: &mut machine, outputs: &outputs };
+            Taken { node, before: &*before, input, after: &mut machine, outputs: &outputs };
         S::observe(self, moment, &mut taken);
-        moment.nodes[node] = Some(machine);
+        if machine != *before {
+            moment.nodes[node] = Some(machine.into());
+        }
         for output in outputs {
             self.perform(moment, node, output);
         }
@@ -75,7 +85,7 @@ impl<S: Subject> Check<S> {
 
     fn send(&self, moment: &mut At<S>, sent: Sent) {
         let is_carried = match self.bounds.network {
-            Network::Repeats(_) | Network::Remembers => true,
+            Network::Repeats(_) => true,
             Network::Carries(most) => moment.lives(sent.to) && moment.network.len() < most,
             Network::Forges => false,
         };
@@ -87,7 +97,7 @@ impl<S: Subject> Check<S> {
     fn start(&self, moment: &mut At<S>, node: usize) {
         let own = self.candidates[node].clone();
         let incarnation = u64::from(moment.happened.restarts) * 100 + u64::from(number(node));
-        moment.nodes[node] = Some(self.subject.machine(own, incarnation));
+        moment.nodes[node] = Some(self.subject.machine(own, incarnation).into());
         self.feed(moment, node, &Input::Start, 0);
         S::started(self, moment, node);
     }
@@ -162,21 +172,13 @@ impl<S: Subject> Check<S> {
                     }
                 }
             }
-            Network::Remembers => {
-                for (sent, &draw) in
-                    moment.network.iter().flat_map(|sent| S::DRAWS.iter().map(move |d| (sent, d)))
-                {
-                    steps.push(arrives(sent, Copies::Kept, draw));
-                }
-            }
             Network::Forges => {
                 let forgeries = self.subject.forgeries();
                 for (from, to) in self.pairs().filter(|(_, to)| moment.lives(*to)) {
-                    for (message, &draw) in
-                        forgeries.iter().flat_map(|m| S::DRAWS.iter().map(move |d| (m, d)))
-                    {
-                        let sent = Sent { from, to, message: message.clone() };
-                        steps.push(Step::Arrives { sent, copies: Copies::Kept, draw });
+                    for message in forgeries.iter().cloned() {
+                        let sent = Sent { from, to, message };
+                        let arrives = |draw: &u64| arrives(&sent, Copies::Kept, *draw);
+                        steps.extend(S::DRAWS.iter().map(arrives));
                     }
                 }
             }
@@ -305,19 +307,31 @@ impl<S: Subject> Model for Check<S> {
     fn within_boundary(&self, moment: &At<S>) -> bool {
         let few = match self.bounds.network {
             Network::Repeats(most) => moment.network.len() <= most,
-            Network::Carries(_) | Network::Remembers | Network::Forges => true,
+            Network::Carries(_) | Network::Forges => true,
         };
         few && self.subject.within(moment)
     }
 
     fn properties(&self) -> Vec<Property<Self>> {
         let mut properties = self.subject.properties();
-        properties.push(Property::always("no forbidden step", |_: &Self, moment: &At<S>| {
-            moment.fault.is_none()
-        }));
-        properties.push(Property::always(IN_CALM, |check: &Self, moment| {
-            check.witness.as_ref().is_none_or(|witness| witness(moment))
-        }));
+        properties.extend([
+            Property::always("no forbidden step", |_, moment: &At<S>| moment.fault.is_none()),
+            Property::always(IN_CALM, |check: &Self, moment| {
+                check.witness.as_ref().is_none_or(|witness| witness(moment))
+            }),
+            Property::always("nobody follows itself", |check: &Self, moment: &At<S>| {
+                moment.living().all(|(node, machine)| {
+                    let master = check.name(node).clone();
+                    machine.node_state() != NodeState::Slave { master }
+                })
+            }),
+            Property::always("each waits for the timers of its state", |_, moment: &At<S>| {
+                let armed = |node| moment.timers(node).cloned().collect();
+                moment.living().all(|(node, machine)| {
+                    S::timers(machine).is_none_or(|timers| timers == armed(node))
+                })
+            }),
+        ]);
         properties
     }
 }

@@ -11,6 +11,7 @@
 mod calm;
 mod check;
 mod components;
+mod node;
 
 use std::collections::BTreeSet;
 use std::fmt::{self, Debug};
@@ -24,6 +25,7 @@ use crate::election::{Candidate, Election, ElectionTimer, Input, Message, Output
 use crate::model::{NodeId, NodeState, Term};
 
 pub(crate) use calm::{Calms, Due, settles};
+pub(crate) use node::Node;
 
 /// More states than any model generates. The checker stops there and calls itself done.
 const MOST_STATES: usize = 40_000_000;
@@ -50,11 +52,8 @@ pub(crate) enum Network {
     /// The same, but while this many messages are under way further ones are lost at once, and a
     /// crash takes along what was sent by or to the crashed incarnation.
     Carries(usize),
-    /// A message arrives whenever it has been sent, as often as it likes or never, and is never
-    /// forgotten: lost, repeated, delayed and reordered without bound.
-    Remembers,
-    /// Any message of [`Subject::forgeries`] arrives from anybody, whether it was sent or not.
-    /// What can happen on [`Remembers`](Self::Remembers) can happen here too, in fewer states.
+    /// Any message of [`Subject::forgeries`] arrives from anybody, whether it was sent or not: so
+    /// each that was sent, lost, repeated, delayed and reordered without bound.
     Forges,
 }
 
@@ -97,6 +96,11 @@ pub(crate) trait Subject: Debug + Sized + Send + Sync + 'static {
     /// A machine that has yet to start. `incarnation` differs between runs of the same node.
     fn machine(&self, own: Candidate, incarnation: u64) -> Self::Machine;
 
+    /// The timers that a machine in this state waits for; `None` if its state does not say.
+    fn timers(_machine: &Self::Machine) -> Option<BTreeSet<ElectionTimer>> {
+        None
+    }
+
     /// Whether this node has anything to lose with the peer.
     fn knows(machine: &Self::Machine, peer: &NodeId) -> bool;
 
@@ -115,7 +119,6 @@ pub(crate) trait Subject: Debug + Sized + Send + Sync + 'static {
     /// Called after a node has been placed and started, again or for the first time.
     fn started(_check: &Check<Self>, _moment: &mut At<Self>, _node: usize) {}
 
-    /// Called after a crash.
     fn crashed(_check: &Check<Self>, _moment: &mut At<Self>, _node: usize) {}
 
     fn restarts(_check: &Check<Self>, _moment: &mut At<Self>, _node: usize) {}
@@ -142,7 +145,6 @@ pub(crate) trait Subject: Debug + Sized + Send + Sync + 'static {
     fn properties(&self) -> Vec<Property<Check<Self>>>;
 }
 
-/// An input that a machine has taken.
 pub(crate) struct Taken<'a, S: Subject> {
     pub(crate) node: usize,
     pub(crate) before: &'a S::Machine,
@@ -173,9 +175,9 @@ impl<S: Subject> Debug for Check<S> {
 pub(crate) type At<S> = Moment<<S as Subject>::Machine, <S as Subject>::Notes>;
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct Moment<M, N> {
+pub(crate) struct Moment<M: Hash, N> {
     /// `None` for one that has crashed.
-    pub(crate) nodes: Vec<Option<M>>,
+    pub(crate) nodes: Vec<Option<Node<M>>>,
     pub(crate) armed: BTreeSet<(usize, ElectionTimer)>,
     pub(crate) network: BTreeSet<Sent>,
     pub(crate) happened: Misfortunes,
@@ -215,10 +217,15 @@ pub(crate) fn number(node: usize) -> u8 {
     u8::try_from(node).expect("few nodes")
 }
 
-impl<M: Election, N> Moment<M, N> {
+/// Whether to walk the larger models too, which take minutes: `LIFTMESH_MODELS=large`.
+pub(crate) fn is_large() -> bool {
+    std::env::var_os("LIFTMESH_MODELS").is_some_and(|models| models == "large")
+}
+
+impl<M: Election + Hash, N> Moment<M, N> {
     pub(crate) fn living(&self) -> impl Iterator<Item = (usize, &M)> {
         let nodes = self.nodes.iter().enumerate();
-        nodes.filter_map(|(node, machine)| Some((node, machine.as_ref()?)))
+        nodes.filter_map(|(node, machine)| Some((node, &**machine.as_ref()?)))
     }
 
     pub(crate) fn lives(&self, node: usize) -> bool {
@@ -226,7 +233,7 @@ impl<M: Election, N> Moment<M, N> {
     }
 
     pub(crate) fn node_state(&self, node: usize) -> Option<NodeState> {
-        self.nodes[node].as_ref().map(Election::node_state)
+        self.nodes[node].as_ref().map(|machine| machine.node_state())
     }
 
     pub(crate) fn leads(&self, node: usize) -> bool {

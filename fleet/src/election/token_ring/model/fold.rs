@@ -6,7 +6,7 @@ use super::super::TokenRing;
 use super::super::message::{Exchange, Generation, Message, Stamp, Token};
 use super::super::state::{Phase, State};
 use crate::election::Message as Any;
-use crate::election::testing::model::Moment;
+use crate::election::testing::model::{Moment, Node};
 use crate::model::NodeId;
 
 /// Numbers that are further apart than this might as well be so far apart.
@@ -87,7 +87,7 @@ impl Scales {
 
 /// The names of the nodes that run; the others are spoken of by nobody.
 fn names<N>(ring: &Moment<TokenRing, N>) -> Vec<NodeId> {
-    let name = |node: &Option<TokenRing>| node.as_ref().map(|node| node.own.node.clone());
+    let name = |node: &Option<Node<TokenRing>>| node.as_ref().map(|node| node.own.node.clone());
     let unknown = || NodeId::new("-").expect("a name");
     ring.nodes.iter().map(|node| name(node).unwrap_or_else(unknown)).collect()
 }
@@ -95,7 +95,7 @@ fn names<N>(ring: &Moment<TokenRing, N>) -> Vec<NodeId> {
 fn each<N>(ring: &mut Moment<TokenRing, N>, names: &[NodeId], of: &mut impl FnMut(Number<'_>)) {
     let index = |name: &NodeId| names.iter().position(|node| node == name).unwrap_or(names.len());
     for (own, node) in ring.nodes.iter_mut().enumerate() {
-        let Some(node) = node else {
+        let Some(node) = node.as_deref_mut() else {
             continue;
         };
         of(Number::Stamp(&mut node.seen));

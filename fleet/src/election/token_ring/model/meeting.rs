@@ -19,13 +19,10 @@
 //! and again is drawn sooner or later, whatever the others draw and in whatever order messages
 //! arrive. This opens the circle; with one limit for all it may stay closed for ever.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::convert::Infallible;
-
 use stateright::Property;
 
 use super::*;
-use crate::election::testing::model::{Moment, Sent};
+use crate::election::testing::model::{Moment, Node, Sent};
 
 /// The limits of exchanges are drawn, or are all the same.
 #[derive(Debug, Clone, Copy)]
@@ -150,7 +147,7 @@ fn have_met<N>(ring: &Moment<TokenRing, N>) -> bool {
 /// Whether a message changes nothing, and is answered with *busy* at most.
 fn is_idle<S: Subject<Machine = TokenRing>>(
     check: &Check<S>,
-    nodes: &[Option<TokenRing>],
+    nodes: &[Option<Node<TokenRing>>],
     sent: &Sent,
 ) -> bool {
     let (mut to, mut outputs) = (nodes[sent.to].clone(), Vec::new());
