@@ -2,7 +2,6 @@
 
 use tokio::time::Instant;
 
-/// A token bucket.
 #[derive(Debug)]
 pub(crate) struct Bucket {
     rate: f64,

@@ -25,11 +25,9 @@ const ENDING_LIMIT: Duration = Duration::from_secs(6);
 pub(crate) struct Clearance<'a> {
     pub(crate) operator: &'a str,
     pub(crate) reason: &'a str,
-    /// The account that gave the command.
     pub(crate) account: &'a Account,
 }
 
-/// What was cleared.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Cleared {
     pub(crate) latch: Latch,
@@ -40,14 +38,9 @@ pub(crate) struct Cleared {
 /// Why nothing was cleared. The latch is as it was.
 #[derive(Debug, thiserror::Error)]
 pub enum ClearError {
-    /// A node runs with the data directory.
     #[error("a node is running with the data directory {}", .0.display())]
     Running(PathBuf),
-    /// The data directory is not there, or can't be used.
-    #[error(
-        "the data directory {path} can't be used; the node creates it on its first run",
-        path = path.display()
-    )]
+    #[error("the data directory {path} can't be used; the node creates it on its first run", path = path.display())]
     Directory { path: PathBuf, source: io::Error },
     /// The command was given by another user than the node's, whose files would be out of its
     /// reach then.
@@ -55,18 +48,11 @@ pub enum ClearError {
         "the data directory {path} belongs to user {owner}: run the command as that user, with \
          `sudo -u '#{owner}' liftmesh …`", path = path.display()
     )]
-    AnotherUser {
-        path: PathBuf,
-        /// Its owner's number.
-        owner: u32,
-    },
-    /// Neither the latch nor the configuration says which node's directory it is.
+    AnotherUser { path: PathBuf, owner: u32 },
     #[error("can't tell which node the data directory belongs to; give --config FILE")]
     Nameless,
-    /// The record can't be written.
     #[error("the clearing can't be recorded, so nothing was cleared")]
     Journal(#[from] JournalError),
-    /// The record was written, but the latch can't be removed.
     #[error("the latch can't be removed")]
     Latch(#[source] io::Error),
 }
@@ -74,17 +60,14 @@ pub enum ClearError {
 /// Why the audit log of a node that does not run can't be shown.
 #[derive(Debug, thiserror::Error)]
 pub enum AuditError {
-    /// The data directory can't be used.
     #[error(transparent)]
     Place(ClearError),
-    /// The journal is gone, and the log with it.
     #[error(
         "there is no audit log: {}\nInspect the car. Once it is fit to run:\n  {}",
         Latch::JournalLost,
         latch::remedy(.0)
     )]
     Lost(PathBuf),
-    /// The journal can't be read.
     #[error(transparent)]
     Journal(JournalError),
 }
@@ -94,9 +77,6 @@ pub enum AuditError {
 ///
 /// `node` is the node's name, if configured; it is needed only if neither the latch nor the mark
 /// has it.
-///
-/// # Errors
-/// [`ClearError`]; [`ClearError::Running`] only if there is no latch.
 pub(crate) fn clear(
     data_dir: &Path,
     node: Option<NodeId>,
@@ -131,9 +111,6 @@ pub(crate) fn find(data_dir: &Path) -> Result<Option<Latch>, ClearError> {
 }
 
 /// The audit log of a node that does not run; empty if it never ran.
-///
-/// # Errors
-/// [`AuditError`]; nothing is changed.
 pub(crate) fn audit(data_dir: &Path) -> Result<Vec<AuditRecord>, AuditError> {
     check_user(data_dir).map_err(AuditError::Place)?;
     let claim = Claim::new(data_dir).map_err(|error| refused(data_dir, error));

@@ -40,9 +40,6 @@ pub enum CredentialsError {
 }
 
 /// The line of a file that others can't read: a password or a token.
-///
-/// # Errors
-/// [`CredentialsError`]
 pub(crate) fn password(path: &Path) -> Result<Zeroizing<String>, CredentialsError> {
     let (bytes, mode) = contents(path)?;
     if mode & 0o007 != 0 {
@@ -58,9 +55,6 @@ pub(crate) fn password(path: &Path) -> Result<Zeroizing<String>, CredentialsErro
 }
 
 /// A client that trusts the authorities of a file, or else the system's.
-///
-/// # Errors
-/// [`CredentialsError`]
 pub(crate) fn tls(ca_file: Option<&Path>) -> Result<ClientConfig, CredentialsError> {
     let mut authorities = RootCertStore::empty();
     if let Some(path) = ca_file {

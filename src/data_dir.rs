@@ -33,9 +33,6 @@ pub(crate) fn other_owner(path: &Path) -> io::Result<Option<u32>> {
 /// Checks that only this user, its groups and root may make, replace and remove files in a directory
 /// that is there; others may not even where the sticky bit keeps them from replacing files. Root may
 /// ask for the node's user, whose groups are not known: then any group may.
-///
-/// # Errors
-/// [`Exposed`], which says how to fix it.
 pub(crate) fn check_rights(path: &Path, directory: &fs::Metadata) -> Result<(), Exposed> {
     const GROUP_WRITES: u32 = 0o020;
     const OTHERS_WRITE: u32 = 0o002;
@@ -78,9 +75,6 @@ pub(crate) fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
 }
 
 /// The contents of a file of the data directory, opened as by [`open`].
-///
-/// # Errors
-/// As [`open`].
 pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open(path, OpenOptions::new().read(true))?.read_to_end(&mut bytes)?;

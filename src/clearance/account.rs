@@ -16,7 +16,6 @@ const LONGEST_NAME: usize = 64;
 
 impl Account {
     /// The account of this process. What the system does not tell is left out.
-    #[must_use]
     pub(crate) fn of_process() -> Self {
         let login = fs::read_to_string("/proc/self/loginuid").ok();
         Self {
@@ -29,7 +28,6 @@ impl Account {
     }
 
     /// The account of a command that came over HTTP with this token.
-    #[must_use]
     pub(crate) fn of_token(name: &TokenName) -> Self {
         let uid = rustix::process::getuid().as_raw();
         Self { uid, token: Some(name.to_string()), ..Self::default() }

@@ -14,7 +14,6 @@ use serde::Serialize;
 
 use super::{PROGRAM, file, wall};
 
-/// The mark's name in the data directory.
 pub(crate) const FILE: &str = "commissioned.toml";
 
 const UNFINISHED: &str = "commissioned.toml.new";
@@ -32,7 +31,6 @@ struct Mark<'a> {
 }
 
 /// Whether the directory belongs to a commissioned node; `true` if that can't be determined.
-#[must_use]
 pub(crate) fn is_marked(data_dir: &Path) -> bool {
     match fs::symlink_metadata(data_dir.join(FILE)) {
         Ok(_) => true,
@@ -41,9 +39,6 @@ pub(crate) fn is_marked(data_dir: &Path) -> bool {
 }
 
 /// Marks the directory as that of a commissioned node, unless it is marked.
-///
-/// # Errors
-/// The disk does not take it: the directory is as it was.
 pub(crate) fn mark(data_dir: &Path, node: &NodeId, at: SystemTime) -> io::Result<()> {
     if is_marked(data_dir) {
         return Ok(());

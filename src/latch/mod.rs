@@ -65,30 +65,26 @@ const PREAMBLE: &str = "\
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "cause", rename_all = "kebab-case")]
 pub enum Latch {
-    /// Its car hung.
     Hang(Hang),
     /// The node has run before, and its journal is gone or was damaged and set aside: a hang may
     /// have been lost with it (P5).
     JournalLost,
     /// The latch is there and can't be understood.
-    Unreadable { reason: String },
+    Unreadable {
+        reason: String,
+    },
     /// The audit log has a hang that was not cleared, and its latch is missing.
     Removed {
-        /// What the log has.
         recorded: String,
     },
 }
 
-/// A hang.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Hang {
     /// When, in UTC by the machine's clock; for people only (E5).
     pub(crate) at: String,
-    /// The node whose car it was.
     pub(crate) node: NodeId,
-    /// The version of the program.
     pub(crate) program: String,
-    /// What was known.
     pub(crate) evidence: Evidence,
 }
 
@@ -121,7 +117,6 @@ pub(crate) struct Evidence {
 /// How a latch came to be on disk.
 #[derive(Debug)]
 pub enum Kept {
-    /// With all that it says.
     Whole,
     /// The latch could not be written, for lack of space or because the disk failed. The mark of
     /// the commissioned node was renamed to it instead, which needs no space. The node does not
@@ -136,7 +131,6 @@ pub enum Kept {
     remedy(data_dir)
 )]
 pub struct Refusal {
-    /// The node's data directory.
     pub(crate) data_dir: PathBuf,
     pub(crate) latch: Latch,
 }
@@ -149,7 +143,6 @@ struct Stored {
 }
 
 /// The latch in a data directory, if there is one, or if that can't be determined.
-#[must_use]
 pub(crate) fn find(data_dir: &Path) -> Option<Latch> {
     [FILE, UNFINISHED].into_iter().find_map(|name| {
         let path = data_dir.join(name);
@@ -162,9 +155,6 @@ pub(crate) fn find(data_dir: &Path) -> Option<Latch> {
 }
 
 /// Refuses the start of a node that has a latch.
-///
-/// # Errors
-/// [`Refusal`], which says what to do.
 pub(crate) fn check(data_dir: &Path) -> Result<(), Refusal> {
     find(data_dir).map_or(Ok(()), |latch| Err(Refusal::new(data_dir, latch)))
 }
@@ -189,9 +179,6 @@ pub fn set(data_dir: &Path, latch: &Latch) -> io::Result<Kept> {
 }
 
 /// Removes the latch durably. It is not an error if there is none.
-///
-/// # Errors
-/// The latch may still be there.
 pub(crate) fn remove(data_dir: &Path) -> io::Result<()> {
     for name in [UNFINISHED, FILE] {
         file::remove(&data_dir.join(name))?;
@@ -201,7 +188,6 @@ pub(crate) fn remove(data_dir: &Path) -> io::Result<()> {
 
 /// The node whose directory this is, by its latch or its mark; a latch need not make sense
 /// otherwise.
-#[must_use]
 pub(crate) fn owner(data_dir: &Path) -> Option<NodeId> {
     #[derive(Deserialize)]
     struct Named {
@@ -251,7 +237,6 @@ fn is_absent(error: &io::Error) -> bool {
 }
 
 /// The command that clears a latch.
-#[must_use]
 pub(crate) fn remedy(data_dir: &Path) -> String {
     let data_dir = quoted(data_dir);
     format!("liftmesh clear-hang --operator NAME --reason TEXT --data-dir {data_dir}")
@@ -283,7 +268,6 @@ impl Hang {
 }
 
 /// A moment of the wall clock, as latch and audit log have it.
-#[must_use]
 pub(crate) fn wall(at: SystemTime) -> String {
     humantime::format_rfc3339_millis(at).to_string()
 }

@@ -34,28 +34,21 @@ fn directory() -> TempDir {
 #[test]
 fn a_latch_says_after_a_restart_what_it_said_before() {
     let directory = directory();
-    assert_eq!(find(directory.path()), None);
     assert_eq!(check(directory.path()), Ok(()));
-    let homing =
-        Hang { evidence: Evidence { floor: None, last_sensor: None, ..hang().evidence }, ..hang() };
-    let running_on =
-        Hang { evidence: Evidence { floor: None, not_stopped: true, ..hang().evidence }, ..hang() };
-    for latch in
-        [Latch::Hang(hang()), Latch::Hang(homing), Latch::Hang(running_on), Latch::JournalLost]
-    {
+    let evidence = || Evidence { floor: None, ..hang().evidence };
+    let homing = Hang { evidence: Evidence { last_sensor: None, ..evidence() }, ..hang() };
+    let running_on = Hang { evidence: Evidence { not_stopped: true, ..evidence() }, ..hang() };
+    let hangs = [homing, running_on, hang()].map(Latch::Hang);
+    for latch in [Latch::JournalLost].into_iter().chain(hangs) {
         let kept = set(directory.path(), &latch).expect("on disk");
         assert!(matches!(kept, Kept::Whole), "{kept:?}");
         assert_eq!(find(directory.path()), Some(latch));
     }
-    let mode = fs::metadata(directory.path().join(FILE)).expect("there");
-    assert_eq!(mode.permissions().mode() & 0o777, 0o600);
-}
-
-#[test]
-fn people_can_read_a_latch() {
-    let directory = directory();
-    set(directory.path(), &Latch::Hang(hang())).expect("on disk");
-    let text = fs::read_to_string(directory.path().join(FILE)).expect("a text");
+    let path = directory.path().join(FILE);
+    let mode = fs::metadata(&path).expect("there").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    // People can read it.
+    let text = fs::read_to_string(&path).expect("a text");
     for line in [
         "cause = \"hang\"",
         "at = \"1970-01-01T00:00:00.000Z\"",
@@ -115,24 +108,20 @@ fn a_damaged_latch_refuses_the_start_as_well() {
         });
         assert!(refusal.to_string().contains(&command), "{refusal}");
     }
-    let directory = directory();
-    fs::write(directory.path().join(FILE), [0xff, 0xfe]).expect("written");
-    assert!(find(directory.path()).is_some(), "bytes that are no text");
 }
 
+/// H2: bytes that are no text, a directory, and a pipe, which would keep a reader waiting.
 #[test]
 fn something_else_in_its_place_is_a_latch() {
-    let directory = directory();
-    fs::create_dir(directory.path().join(FILE)).expect("made");
-    assert!(matches!(find(directory.path()), Some(Latch::Unreadable { .. })));
-}
-
-/// H2: a pipe in its place.
-#[test]
-fn what_would_keep_a_reader_waiting_is_a_latch() {
-    for name in [FILE, UNFINISHED] {
+    type Make = fn(&Path);
+    let makes: [Make; 3] = [
+        |path| fs::write(path, [0xff, 0xfe]).expect("written"),
+        |path| fs::create_dir(path).expect("made"),
+        |path| mknodat(CWD, path, FileType::Fifo, Mode::RWXU, 0).expect("made"),
+    ];
+    for (name, make) in [FILE, UNFINISHED].iter().flat_map(|name| makes.map(|make| (name, make))) {
         let directory = directory();
-        mknodat(CWD, directory.path().join(name), FileType::Fifo, Mode::RWXU, 0).expect("made");
+        make(&directory.path().join(name));
         assert!(matches!(find(directory.path()), Some(Latch::Unreadable { .. })));
         assert_eq!(owner(directory.path()), None);
     }
@@ -144,8 +133,10 @@ fn a_latch_that_was_not_finished_is_a_latch() {
     let directory = directory();
     fs::write(directory.path().join(UNFINISHED), "format = 1\ncau").expect("written");
     assert!(find(directory.path()).is_some());
-    remove(directory.path()).expect("removed");
-    assert_eq!(find(directory.path()), None);
+    for _ in 0..2 {
+        remove(directory.path()).expect("removed");
+        assert_eq!(find(directory.path()), None);
+    }
 }
 
 /// H2: no room for a single byte.
@@ -159,23 +150,7 @@ fn a_disk_that_takes_no_file_still_keeps_a_bare_latch() {
     assert!(matches!(kept, Kept::Bare(_)), "{kept:?}");
     assert!(matches!(find(directory.path()), Some(Latch::Unreadable { .. })));
     assert_eq!(owner(directory.path()), Some(node()));
-}
-
-#[test]
-fn a_disk_that_takes_nothing_at_all_is_an_error() {
-    let directory = directory();
-    let gone = directory.path().join("gone");
-    assert!(set(&gone, &Latch::Hang(hang())).is_err());
-}
-
-#[test]
-fn removing_is_for_good_and_can_be_repeated() {
-    let directory = directory();
-    set(directory.path(), &Latch::Hang(hang())).expect("on disk");
-    for _ in 0..2 {
-        remove(directory.path()).expect("removed");
-        assert_eq!(find(directory.path()), None);
-    }
+    assert!(set(&directory.path().join("gone"), &Latch::Hang(hang())).is_err());
 }
 
 #[test]
