@@ -191,7 +191,6 @@ impl Retry {
         Self { next: FIRST_RETRY.min(limit), limit }
     }
 
-    /// The line worked: starts with short delays again.
     pub(crate) fn reset(&mut self) {
         *self = Self::new(self.limit);
     }

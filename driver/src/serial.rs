@@ -42,7 +42,6 @@ const QUEUE_LIMIT: Duration = Duration::from_millis(5);
 /// A start bit, eight data bits and a stop bit.
 const BITS_PER_BYTE: u32 = 10;
 
-/// Keeps the line up until it is closed.
 pub(crate) fn run(
     path: String,
     baud: u32,

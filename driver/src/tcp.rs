@@ -36,7 +36,6 @@ const MOTOR_REPEAT: Duration = Duration::from_secs(1);
 /// How long a car has to stand still with its door closed, without new commands, to be at rest.
 const RESTS_AFTER: Duration = Duration::from_secs(1);
 
-/// Keeps the line up until it is closed.
 pub(crate) fn run(
     host: String,
     port: u16,

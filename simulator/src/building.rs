@@ -44,7 +44,6 @@ const MOST_CARS: usize = 26;
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Building {
-    /// How it is called.
     pub name: String,
     /// The floors; the lowest one is the lobby.
     pub floors: FloorCount,
@@ -86,13 +85,11 @@ pub enum BuildingError {
     Form(#[from] toml::de::Error),
     #[error(transparent)]
     Car(#[from] ConfigError),
-    /// A value is out of its range.
     #[error("{0} must be {1}")]
     Range(&'static str, &'static str),
 }
 
 impl Building {
-    /// The names of the buildings that come with the simulator.
     pub const NAMES: [&str; 3] = ["A12", "B16", "crites-barto"];
 
     /// The buildings of the traffic suite.

@@ -287,7 +287,6 @@ impl SimulatedCar {
 
 /// What the controller does, over the serial panel.
 impl SimulatedCar {
-    /// Brings the panel in line with what the controller wants of it.
     pub fn set_outputs(&mut self, outputs: &PanelOutputs) {
         self.outputs.clone_from(outputs);
         self.drive_mode = DriveMode::Levelling;

@@ -72,7 +72,6 @@ impl Default for ConstantDrive {
     }
 }
 
-/// The initial position of the car.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum StartPosition {
     Floor(u8),

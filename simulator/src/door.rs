@@ -21,7 +21,6 @@ use crate::config::DoorTimes;
 /// same as a long one.
 const ARRIVED: f64 = 1e-9;
 
-/// A door, driven by steps of time.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Door {
     times: DoorTimes,

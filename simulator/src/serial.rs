@@ -21,7 +21,6 @@ use pty::{Link, Pty};
 mod noise;
 mod pty;
 
-/// How often an unchanged status is sent.
 const HEARTBEAT: Duration = Duration::from_millis(50);
 
 /// A line on which no byte came for this long has no controller: only the latest frames are kept
@@ -163,7 +162,6 @@ impl SerialLine {
         }
     }
 
-    /// Tells the controller what is due.
     pub(crate) fn transmit(&mut self, car: &SimulatedCar, now: Duration) {
         self.session.set_inputs(car.inputs());
         let mut deserted = self.is_deserted(now);

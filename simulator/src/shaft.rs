@@ -57,7 +57,6 @@ pub(crate) enum DriveCommand {
     Constant(Direction),
 }
 
-/// A car in its shaft, driven by steps of time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Shaft {
     floors: FloorCount,
@@ -330,7 +329,6 @@ impl Shaft {
         }
     }
 
-    /// Brings the drive in line with its command.
     fn follow_command(&mut self, may_start: bool) {
         if self.follow_faulty_drive(may_start) {
             return;

@@ -125,7 +125,6 @@ pub enum Controller {
     Tcp,
 }
 
-/// What goes to the owner's thread.
 #[derive(Debug)]
 pub(crate) enum Event {
     /// Bytes from the serial port of this generation.
@@ -142,7 +141,6 @@ pub(crate) enum Event {
     Quit,
 }
 
-/// One client of the control socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ControlId(u64);
 

@@ -45,7 +45,6 @@ struct Read {
     failure: Option<String>,
 }
 
-/// What has arrived since the last look.
 #[derive(Debug, Default)]
 pub(crate) struct Mail {
     pub(crate) outputs: Option<PanelOutputs>,

@@ -22,7 +22,6 @@ pub const MAX_WIRE_LENGTH: usize = 96;
 /// Castagnoli's polynomial, reflected, as in iSCSI.
 const CRC: Crc<u32, Table<1>> = Crc::<u32, Table<1>>::new(&CRC_32_ISCSI);
 
-/// A boot id and a number.
 const ID_LENGTH: usize = 8;
 const CRC_LENGTH: usize = 4;
 const DELIMITER: u8 = 0;

@@ -22,7 +22,6 @@ use connection::{Connection, Wanted};
 /// How long a climate that is not sent again stays known (K1).
 const CLIMATE_LIMIT: Duration = CLIMATE_PERIOD.saturating_mul(5);
 
-/// The times of a [`ControllerSession`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SessionSettings {
     /// How often unchanged outputs are sent, and how often an absent panel is greeted. Much shorter
@@ -96,7 +95,6 @@ enum SessionState {
 }
 
 impl SessionState {
-    /// The run of the panel that this is about.
     fn boot(&self) -> Option<BootId> {
         match self {
             Self::Seeking { .. } => None,
@@ -183,7 +181,6 @@ impl ControllerSession {
         self.disconnect(reason, now);
     }
 
-    /// The line is available again.
     pub fn handle_line_opened(&mut self, now: Duration) {
         self.endpoint.forget();
         self.state = seek(now, Some(now + self.settings.silence));

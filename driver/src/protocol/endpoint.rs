@@ -67,7 +67,6 @@ impl<F: Frame> Endpoint<F> {
         self.decoder.forget();
     }
 
-    /// The bytes of the next own frame.
     pub(super) fn seal(&mut self, frame: &impl Frame, answers: Option<FrameId>) -> Vec<u8> {
         let id = FrameId { boot: self.boot, number: self.next };
         self.next = self.next.wrapping_add(1);

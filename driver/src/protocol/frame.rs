@@ -38,7 +38,6 @@ pub trait Frame: Sized {
 pub enum ControllerFrame {
     /// "Who are you?" The panel answers with its own `Hello` and everything it has to say.
     Hello {
-        /// How many floors the controller's shaft has.
         floors: FloorCount,
     },
     /// What moves, and what must never be stale. Feeds the panel's watchdog.
@@ -102,7 +101,6 @@ impl KioskSlots {
     }
 }
 
-/// The body of [`ControllerFrame::Drive`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Drive {
     /// The last press that the controller has taken; it has every earlier one too.
@@ -134,7 +132,6 @@ pub struct ButtonChunk {
     first: u8,
     /// Those of the hall-up buttons that are meant.
     pub up: u8,
-    /// Those of the hall-down buttons.
     pub down: u8,
     pub car_call: u8,
 }
@@ -196,7 +193,6 @@ impl ButtonChunk {
 pub enum PanelFrame {
     /// Who the panel is: at its start, and in answer to the controller's `Hello`.
     Hello {
-        /// How many floors the panel's shaft has.
         floors: FloorCount,
         /// The last press that a controller has acknowledged, 0 before the first.
         acknowledged: PressSequence,

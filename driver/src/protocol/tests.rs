@@ -86,12 +86,10 @@ struct Pair {
     panel: PanelSession,
     /// The wires to the panel and to the controller.
     wires: [Wire; 2],
-    /// The boot id of the next session.
     next_boot: u32,
     /// What the panel's sensors say, without machinery.
     inputs: PanelInputs,
     machinery: Option<Machinery>,
-    /// How long the line takes.
     delay: Duration,
     now: Duration,
     events: Vec<PanelEvent>,

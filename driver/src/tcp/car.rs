@@ -13,7 +13,6 @@ pub(super) struct Car {
     outputs: PanelOutputs,
     place: Place,
     motor: Option<Direction>,
-    /// The direction last driven.
     heading: Option<Direction>,
     /// A motor command that has reached its stop: it no longer starts the motor.
     fulfilled: Option<MotorCommand>,

@@ -172,7 +172,6 @@ fn line_to(server: &Server, settings: LineSettings) -> Bench {
     Bench::open(&format!("tcp://{}", server.address), floors(), settings)
 }
 
-/// A server whose car is at this floor, and a line to it that is up.
 fn connected(floor: Option<u8>) -> (Server, Bench) {
     let server = Server::start("127.0.0.1:0", floor);
     let mut line = line_to(&server, settings());

@@ -103,7 +103,6 @@ struct Cabin {
     seen: Landed,
     riders: Vec<usize>,
     mass: f64,
-    /// Who is in the door.
     passing: Option<Passing>,
 }
 
@@ -120,7 +119,6 @@ enum Way {
     Out,
 }
 
-/// Where the passengers are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Count {
     pub waiting: usize,
@@ -170,7 +168,6 @@ impl Crowd {
         self.people.iter().map(|person| (&person.passenger, person.trip))
     }
 
-    /// Whether everybody has arrived and is at the destination.
     #[must_use]
     pub fn is_done(&self) -> bool {
         let Count { waiting, riding, .. } = self.count();

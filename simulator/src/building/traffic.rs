@@ -39,7 +39,6 @@ pub enum Pattern {
 }
 
 impl Pattern {
-    /// All of them.
     pub const ALL: [Self; 4] = [Self::Up, Self::Lunch, Self::Down, Self::Inter];
 
     fn shares(self) -> (f64, f64) {
@@ -51,7 +50,6 @@ impl Pattern {
         }
     }
 
-    /// The landing and the destination of the next passenger.
     pub fn trip(self, floors: FloorCount, random: &mut SplitMix64) -> Option<(Floor, Floor)> {
         let upper = floors.get() - 1;
         let (incoming, outgoing) = self.shares();
@@ -80,7 +78,6 @@ impl fmt::Display for Pattern {
     }
 }
 
-/// There is no such pattern.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is no pattern {0}: up, lunch, down, inter")]
 pub struct UnknownPattern(String);
@@ -98,7 +95,6 @@ impl FromStr for Pattern {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Traffic {
     Steady {
-        /// The mix.
         pattern: Pattern,
         /// Arrivals in per cent of the population in five minutes.
         rate: f64,

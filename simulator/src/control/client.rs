@@ -10,7 +10,6 @@ use elevator_driver::{Button, Trip};
 use crate::simulator::SimulatorState;
 use crate::state::CarState;
 
-/// How long an answer may take.
 const ANSWER_LIMIT: Duration = Duration::from_secs(5);
 
 #[derive(Debug)]

@@ -182,11 +182,11 @@ impl<'a> Words<'a> {
     }
 
     /// The value whose name comes next.
-    fn one_of<T: Copy>(&mut self, named: &[(&'static str, T)]) -> Result<T, CommandError> {
+    fn one_of<T: Copy>(&mut self, table: &[(&'static str, T)]) -> Result<T, CommandError> {
         let found = self.next();
-        let value = named.iter().find(|(name, _)| *name == found).map(|(_, value)| *value);
+        let value = table.iter().find(|(name, _)| *name == found).map(|(_, value)| *value);
         value.ok_or_else(|| {
-            let names: Vec<_> = named.iter().map(|(name, _)| *name).collect();
+            let names: Vec<_> = table.iter().map(|(name, _)| *name).collect();
             self.wrong(found, format!("one of {}", names.join(", ")))
         })
     }
@@ -248,7 +248,7 @@ impl<'a> Words<'a> {
     ) -> Result<Option<T>, CommandError> {
         match self.next() {
             "none" => Ok(None),
-            word => word.parse().map(Some).or_else(|_| Err(self.wrong(word, wanted))),
+            word => word.parse().ok().map(Some).ok_or_else(|| self.wrong(word, wanted)),
         }
     }
 

@@ -102,7 +102,6 @@ impl Owner {
             .collect()
     }
 
-    /// Runs until it is told to quit, then ends all other threads.
     pub(super) fn run(mut self, events: Receiver<Event>) {
         while !self.over {
             let mut next = match events.recv_timeout(self.until_next()) {

@@ -141,7 +141,6 @@ impl Connection {
         self.drive_due = self.drive_due.min(now + heartbeat / REPEATS);
     }
 
-    /// This `Drive` is sent under this number.
     pub(super) fn note_sent(&mut self, drive: &Drive, number: u32) {
         if drive.motor != MotorCommand::Stop {
             self.moved = Some(number);

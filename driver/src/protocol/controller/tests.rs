@@ -5,7 +5,6 @@ use crate::vocabulary::{Button, Direction, Kiosks, Trip};
 
 const BOOT: u32 = 0x1234_5678;
 
-/// The controller's own boot id.
 const OWN: u32 = 0x9ABC_DEF0;
 
 /// The panel's end as plain frames, so that each one can be chosen.
@@ -13,7 +12,6 @@ struct Bench {
     session: ControllerSession,
     decoder: Decoder<ControllerFrame>,
     boot: u32,
-    /// The number of the panel's next frame.
     number: u32,
     /// The frame that the panel's next one answers.
     echo: u32,

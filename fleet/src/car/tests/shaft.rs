@@ -262,9 +262,8 @@ impl World {
     }
 
     pub(super) fn hang(&self) -> Option<HangEvidence> {
-        self.events.iter().find_map(|event| match event {
-            CarEvent::Hung(evidence) => Some(*evidence),
-            _ => None,
+        self.events.iter().find_map(|event| {
+            if let CarEvent::Hung(evidence) = event { Some(*evidence) } else { None }
         })
     }
 
