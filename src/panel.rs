@@ -2,10 +2,7 @@
 
 use std::time::Duration;
 
-use elevator_driver::{
-    FloorCount, LineCounters, LineSettings, OpenError, PanelEvent, PanelLine, PanelOutputs,
-    PanelUrl,
-};
+use elevator_driver::{FloorCount, LineSettings, OpenError, PanelEvent, PanelLine, PanelUrl};
 use tokio::sync::mpsc;
 use tracing::{error, trace, warn};
 
@@ -23,15 +20,12 @@ const CLOSE_LIMIT: Duration = Duration::from_secs(4);
 pub(crate) struct Panel {
     // Before the line, so that a line that waits for room ends when both are dropped.
     events: mpsc::Receiver<PanelEvent>,
-    line: PanelLine,
-    url: PanelUrl,
+    pub(crate) line: PanelLine,
+    pub(crate) url: PanelUrl,
 }
 
 impl Panel {
     /// Starts the line. A missing panel is not an error: it is reported as an event.
-    ///
-    /// # Errors
-    /// [`OpenError`]: the system gives no thread.
     pub(crate) fn open(
         url: &PanelUrl,
         floors: FloorCount,
@@ -44,34 +38,6 @@ impl Panel {
             }
         })?;
         Ok(Self { events, line, url: url.clone() })
-    }
-
-    /// Brings the panel in line with this. Never waits; the latest wins.
-    pub(crate) fn set_outputs(&self, outputs: PanelOutputs) {
-        self.line.set_outputs(outputs);
-    }
-
-    /// The owner is alive: see [`PanelLine::keep_alive`].
-    pub(crate) fn keep_alive(&self) {
-        self.line.keep_alive();
-    }
-
-    /// How often the line stopped the motor because its owner sent no keep-alive.
-    #[must_use]
-    pub(crate) fn lapses(&self) -> u64 {
-        self.line.lapses()
-    }
-
-    /// Where the panel is.
-    #[must_use]
-    pub(crate) fn url(&self) -> &PanelUrl {
-        &self.url
-    }
-
-    /// What has come in over the line.
-    #[must_use]
-    pub(crate) fn counters(&self) -> LineCounters {
-        self.line.counters()
     }
 
     /// Waits for the next event. Cancel-safe: no event is lost. `None` once the line's thread has

@@ -1,7 +1,7 @@
 //! One key file: a line of text, so that it can be copied by hand and read out.
 
 use std::fmt;
-use std::fs::{File, Metadata};
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -18,7 +18,6 @@ const PREFIX: &str = "liftmesh-key-1-";
 /// More than any key file needs, in bytes.
 const LONGEST: u64 = 4096;
 
-/// The secret of a fleet.
 #[derive(Clone)]
 pub(crate) struct KeyText(Zeroizing<[u8; SECRET]>);
 
@@ -26,11 +25,7 @@ pub(crate) struct KeyText(Zeroizing<[u8; SECRET]>);
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
     #[error("fleet key {}: {source}", path.display())]
-    Io {
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
+    Io { path: PathBuf, source: io::Error },
     #[error(
         "fleet key {}: others may read or change it (mode {mode:04o}); fix it with: chmod {fix} {}",
         path.display(), path.display()
@@ -58,9 +53,6 @@ pub enum FileError {
 
 impl KeyText {
     /// Draws a key.
-    ///
-    /// # Errors
-    /// The system has no random numbers.
     pub(crate) fn draw() -> Result<Self, getrandom::Error> {
         let mut secret = Zeroizing::new([0; SECRET]);
         getrandom::fill(&mut *secret)?;
@@ -100,7 +92,6 @@ impl KeyText {
     }
 }
 
-/// Tells nothing of the key.
 impl fmt::Debug for KeyText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("KeyText").finish_non_exhaustive()
@@ -136,16 +127,15 @@ pub(crate) fn check_secret(path: &Path, file: &File) -> Result<(), FileError> {
 
 fn check_rights(path: &Path, file: &File, user: u32) -> Result<(), FileError> {
     let failed = |source| FileError::Io { path: path.to_owned(), source };
-    let about: Metadata = file.metadata().map_err(failed)?;
+    let about = file.metadata().map_err(failed)?;
     let rights = Rights { mode: about.mode() & 0o7777, owner: about.uid(), group: about.gid() };
     let groups = (user == geteuid().as_raw()).then(|| {
         let others = getgroups().unwrap_or_default();
-        others.iter().chain([&getegid()]).map(|group| group.as_raw()).collect()
+        others.iter().chain([&getegid()]).map(|group| group.as_raw()).collect::<Vec<_>>()
     });
-    rights.check(path, &Reader { user, groups })
+    rights.check(path, user, groups.as_deref())
 }
 
-/// Who may do what with a key file.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rights {
     pub(super) mode: u32,
@@ -153,27 +143,26 @@ pub(super) struct Rights {
     pub(super) group: u32,
 }
 
-/// The user that a node runs as.
-#[derive(Debug)]
-pub(super) struct Reader {
-    pub(super) user: u32,
-    /// The groups of the user; `None` if it is not this process's, so that they are not known.
-    pub(super) groups: Option<Vec<u32>>,
-}
-
 impl Rights {
+    /// Whether only a node that runs as this user, in these groups, and root may read the file.
+    /// `groups` is `None` if the user is not this process's, so that they are not known.
+    ///
     /// Who owns the file can change it whatever its mode says. The group of the node may read the key:
     /// then root can own it. So may root's group, which reads everything anyway: systemd gives
-    /// credentials that group. Of another user than this process's no groups are known, so none counts
-    /// as the node's.
-    pub(super) fn check(self, path: &Path, reader: &Reader) -> Result<(), FileError> {
+    /// credentials that group.
+    pub(super) fn check(
+        self,
+        path: &Path,
+        user: u32,
+        groups: Option<&[u32]>,
+    ) -> Result<(), FileError> {
         const OTHERS: u32 = 0o007;
         const GROUP: u32 = 0o070;
         const GROUP_WRITES: u32 = 0o020;
         const ROOT: u32 = 0;
-        let (Self { mode, owner, group }, Reader { user, groups }) = (self, reader);
+        let Self { mode, owner, group } = self;
         let path = || path.to_owned();
-        if owner != ROOT && owner != *user {
+        if owner != ROOT && owner != user {
             return Err(FileError::OtherOwner { path: path(), owner });
         }
         if mode & (OTHERS | GROUP_WRITES) != 0 {
@@ -182,12 +171,11 @@ impl Rights {
         }
         if mode & GROUP == 0 {
             // This process could open it, which says nothing of another user.
-            let may_read = groups.is_some() || *user == ROOT || *user == owner;
+            let may_read = groups.is_some() || user == ROOT || user == owner;
             let source = io::ErrorKind::PermissionDenied.into();
             return if may_read { Ok(()) } else { Err(FileError::Io { path: path(), source }) };
         }
-        let is_own = |groups: &Vec<u32>| group == ROOT || groups.contains(&group);
-        if groups.as_ref().is_some_and(is_own) {
+        if groups.is_some_and(|groups| group == ROOT || groups.contains(&group)) {
             Ok(())
         } else {
             Err(FileError::OtherGroup { path: path(), mode, group })

@@ -7,13 +7,13 @@ use elevator_fleet::model::FleetName;
 use elevator_fleet::wire::keyring::Keyring;
 
 use super::file::KeyText;
-use super::{KeyFiles, Keys};
+use super::{KeyFiles, Keys, Known};
 
 impl Keys {
     /// Keys that need no file.
     pub(crate) fn of(keyring: Keyring, fleet: FleetName, address: Ipv4Addr) -> Self {
         let keys = Self::new(KeyFiles::default(), fleet, address);
-        keys.in_use.send_replace(Some(Arc::new(keyring)));
+        keys.known.send_replace(Some(Known { in_use: Some(Arc::new(keyring)), missing: None }));
         keys
     }
 }

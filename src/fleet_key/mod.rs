@@ -17,6 +17,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use elevator_fleet::model::FleetName;
+use elevator_fleet::node::FleetKeysStatus;
 use elevator_fleet::wire::keyring::{Credential, FleetKey, Keyring};
 use rustix::process::geteuid;
 use tokio::sync::watch;
@@ -34,12 +35,10 @@ const MOST: usize = 4;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KeyFiles(Vec<Source>);
 
-/// Where a credential comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Source {
     /// None: anybody on the network is believed.
     None,
-    /// A key, from a file.
     File(PathBuf),
 }
 
@@ -53,7 +52,6 @@ pub enum KeyError {
          command the cars)"
     )]
     Missing(Ipv4Addr),
-    /// These files are not as they have to be.
     #[error("{}", listed(.0))]
     Files(Vec<FileError>),
 }
@@ -113,15 +111,23 @@ pub struct Keys {
     files: KeyFiles,
     fleet: FleetName,
     address: Ipv4Addr,
-    /// The user that the node runs as.
     user: u32,
     /// What was read, in the order of the files. Once is enough.
     read: Vec<OnceLock<Credential>>,
-    /// There is none before the key that is sent was read.
-    in_use: watch::Sender<Option<Arc<Keyring>>>,
+    /// `None` until the first attempt to read them has ended.
+    known: watch::Sender<Option<Known>>,
     /// A disk that hangs.
     #[cfg(test)]
     pub(crate) hangs: Option<std::sync::Mutex<std::sync::mpsc::Receiver<()>>>,
+}
+
+/// What came of the attempts to read the keys.
+#[derive(Debug, Clone)]
+struct Known {
+    /// There are none before the key that is sent was read.
+    in_use: Option<Arc<Keyring>>,
+    /// Why keys are missing, if some are.
+    missing: Option<String>,
 }
 
 impl Keys {
@@ -135,13 +141,12 @@ impl Keys {
             fleet,
             address,
             user: geteuid().as_raw(),
-            in_use: watch::Sender::new(None),
+            known: watch::Sender::new(None),
             #[cfg(test)]
             hangs: None,
         }
     }
 
-    /// The same for a node that runs as this user.
     pub(crate) fn for_user(self, user: u32) -> Self {
         Self { user, ..self }
     }
@@ -152,9 +157,6 @@ impl Keys {
     /// [`KeyError`]: all files that can't be read now, or the node needs a key and has none. There may
     /// be keys all the same: see [`Self::get`].
     pub(crate) fn read(&self) -> Result<(), KeyError> {
-        if self.files.0.is_empty() && !self.address.is_loopback() {
-            return Err(KeyError::Missing(self.address));
-        }
         #[cfg(test)]
         if let Some(hangs) = &self.hangs {
             // Until the other end is dropped.
@@ -174,30 +176,44 @@ impl Keys {
             }
         }
         // Nobody would understand a node without the key that is sent.
-        let is_usable = self.read.first().is_none_or(|sent| sent.get().is_some());
-        if is_usable && is_news {
+        let is_local = self.address.is_loopback();
+        let is_usable = self.read.first().map_or(is_local, |sent| sent.get().is_some());
+        let in_use = if is_usable && is_news {
             let read = self.read.iter().filter_map(OnceLock::get).cloned();
-            self.in_use.send_replace(Some(Arc::new(Keyring::new(read))));
-        }
-        if failed.is_empty() { Ok(()) } else { Err(KeyError::Files(failed)) }
+            Some(Arc::new(Keyring::new(read)))
+        } else {
+            self.get()
+        };
+        let read = if !failed.is_empty() {
+            Err(KeyError::Files(failed))
+        } else if self.read.is_empty() && !is_local {
+            Err(KeyError::Missing(self.address))
+        } else {
+            Ok(())
+        };
+        let missing = read.as_ref().err().map(ToString::to_string);
+        self.known.send_replace(Some(Known { in_use, missing }));
+        read
     }
 
-    /// Waits until there are keys.
-    pub(crate) async fn wait(&self) {
+    /// Waits until it was tried once to read them.
+    pub(crate) async fn tried(&self) {
         // It can't fail: the sender is here.
-        self.in_use.subscribe().wait_for(Option::is_some).await.ok();
+        self.known.subscribe().wait_for(Option::is_some).await.ok();
+    }
+
+    pub(crate) async fn wait(&self) {
+        let are_there = |known: &Option<Known>| known.iter().any(|known| known.in_use.is_some());
+        self.known.subscribe().wait_for(are_there).await.ok();
     }
 
     /// Whether a key comes from a file, for which the disk may keep the reader waiting.
     pub(crate) fn name_files(&self) -> bool {
-        self.files.0.iter().any(|source| match source {
-            Source::None => false,
-            Source::File(_) => true,
-        })
+        self.files.0.iter().any(|source| matches!(source, Source::File(_)))
     }
 
-    /// Whether the configuration says that messages are accepted without a key.
-    pub(crate) fn name_none(&self) -> bool {
+    /// Whether messages are accepted without a key because the configuration says so.
+    fn name_none(&self) -> bool {
         self.files.0.contains(&Source::None)
     }
 
@@ -213,7 +229,22 @@ impl Keys {
 
     /// Those of the keys that have been read, if the one that is sent is among them.
     pub(crate) fn get(&self) -> Option<Arc<Keyring>> {
-        self.in_use.borrow().clone()
+        self.known.borrow().as_ref()?.in_use.clone()
+    }
+
+    /// Which are in use, and why others are missing.
+    pub(crate) fn status(&self) -> FleetKeysStatus {
+        let known = self.known.borrow().clone();
+        let (in_use, missing) = match known {
+            Some(Known { in_use, missing }) => (in_use, missing),
+            None => (None, Some("not read yet".to_owned())),
+        };
+        FleetKeysStatus {
+            sent: in_use.as_deref().and_then(Keyring::sent).map(FleetKey::id),
+            accepted: in_use.iter().flat_map(|keys| keys.ids()).collect(),
+            accepts_anybody: in_use.is_some() && self.name_none(),
+            missing,
+        }
     }
 }
 

@@ -1,11 +1,10 @@
 use std::fs::{self, Permissions};
-use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use elevator_fleet::wire::keyring::Purpose;
-use liftmesh_harness::building::skip;
 
-use super::file::{FileError, Reader, Rights};
+use super::file::Rights;
 use super::*;
 
 const LAN: Ipv4Addr = Ipv4Addr::new(192, 168, 1, 11);
@@ -29,18 +28,6 @@ fn read(setting: &str) -> Result<Arc<Keyring>, KeyError> {
     let keys = keys(setting);
     keys.read()?;
     Ok(keys.get().expect("all of them"))
-}
-
-/// Gives the file away; returns whether this user may.
-fn give(file: &str, owner: Option<u32>, group: Option<u32>) -> bool {
-    match chown(file, owner, group) {
-        Ok(()) => true,
-        Err(error) => {
-            assert_eq!(error.kind(), std::io::ErrorKind::PermissionDenied);
-            skip("no right to give files to others");
-            false
-        }
-    }
 }
 
 #[test]
@@ -134,56 +121,6 @@ fn a_key_that_others_may_read_or_change_is_refused_with_the_fix() {
     }
 }
 
-/// Whoever owns the file can change its mode, and then the key. Needs the right to give a file to
-/// another user.
-#[test]
-fn a_key_of_another_user_is_refused() {
-    const STRANGE: u32 = 54_321;
-    let directory = tempfile::tempdir().expect("a directory");
-    let setting = fresh(&directory, "a.key");
-    if !give(&setting, Some(STRANGE), None) {
-        return;
-    }
-    for mode in [0o600, 0o640] {
-        fs::set_permissions(&setting, Permissions::from_mode(mode)).expect("set");
-        let refused = read(&setting).expect_err("another user's");
-        let KeyError::Files(refused) = refused else {
-            panic!("{refused}");
-        };
-        assert!(
-            matches!(refused.as_slice(), [FileError::OtherOwner { owner: STRANGE, .. }]),
-            "{refused:?}"
-        );
-    }
-    assert!(keys(&setting).for_user(STRANGE).read().is_err(), "its group is not known");
-    fs::set_permissions(&setting, Permissions::from_mode(0o600)).expect("set");
-    keys(&setting).for_user(STRANGE).read().expect("its own");
-    assert!(give(&setting, Some(0), None));
-    read(&setting).expect("root's");
-    let refused = keys(&setting).for_user(STRANGE).read().expect_err("root's").to_string();
-    assert!(refused.contains("permission denied"), "{refused}");
-}
-
-/// Needs the right to give a file to another group.
-#[test]
-fn a_key_of_a_strange_group_is_refused_only_if_that_group_may_read_it() {
-    const STRANGE: u32 = 54_321;
-    let directory = tempfile::tempdir().expect("a directory");
-    let setting = fresh(&directory, "a.key");
-    if !give(&setting, None, Some(STRANGE)) {
-        return;
-    }
-    assert!(read(&setting).is_ok());
-    fs::set_permissions(&setting, Permissions::from_mode(0o640)).expect("set");
-    let KeyError::Files(refused) = read(&setting).expect_err("exposed") else {
-        panic!("it is there");
-    };
-    assert!(
-        matches!(refused.as_slice(), [FileError::OtherGroup { group: STRANGE, .. }]),
-        "{refused:?}"
-    );
-}
-
 #[test]
 fn what_is_no_key_is_refused_and_never_printed() {
     let directory = tempfile::tempdir().expect("a directory");
@@ -225,46 +162,6 @@ fn only_a_file_is_a_key() {
     }
 }
 
-#[test]
-fn keys_are_used_as_soon_as_they_can_be_read() {
-    let directory = tempfile::tempdir().expect("a directory");
-    let path = directory.path().join("late.key");
-    let keys = keys(path.to_str().expect("a path"));
-    let refused = keys.read().expect_err("not there").to_string();
-    assert!(refused.contains("late.key: No such file"), "{refused}");
-    assert!(keys.get().is_none());
-    fresh(&directory, "late.key");
-    keys.read().expect("there now");
-    assert!(keys.get().expect("there now").sent().is_some());
-    fs::remove_file(&path).expect("removed");
-    assert!(keys.read().is_ok(), "once is enough");
-    assert!(keys.get().is_some());
-}
-
-/// A node that can read the key that it sends takes part, and says which other one is missing.
-#[test]
-fn a_key_that_is_only_accepted_may_be_missing() {
-    let directory = tempfile::tempdir().expect("a directory");
-    let (old, new) = (fresh(&directory, "old.key"), directory.path().join("new.key"));
-    let new = new.to_str().expect("a path");
-    for (setting, sends) in [(format!("{old},{new}"), true), (format!("none,{new}"), false)] {
-        let keys = keys(&setting);
-        let refused = keys.read().expect_err("not all").to_string();
-        assert!(refused.contains("new.key: No such file"), "{refused}");
-        let keyring = keys.get().expect("those that it has");
-        assert_eq!(keyring.sent().is_some(), sends);
-        assert_eq!(keyring.ids().count(), usize::from(sends));
-
-        fresh(&directory, "new.key");
-        keys.read().expect("all of them");
-        assert_eq!(keys.get().expect("keys").ids().count(), 1 + usize::from(sends));
-        fs::remove_file(new).expect("removed");
-    }
-    let keys = keys(&format!("{new},{old}"));
-    assert!(keys.read().is_err());
-    assert!(keys.get().is_none(), "nobody would understand what it sends");
-}
-
 /// Each key is used from the moment it is there, and each that is not is named.
 #[test]
 fn keys_that_are_only_accepted_come_one_by_one() {
@@ -287,6 +184,12 @@ fn keys_that_are_only_accepted_come_one_by_one() {
     fresh(&directory, "b.key");
     assert_eq!((missing(), in_use()), ([false, false, false], Some(3)));
     assert_eq!(keys.get().expect("all").sent().map(FleetKey::id), sent);
+
+    // A node that sends none needs no other.
+    let introduced = self::keys("none,/nowhere/d.key");
+    let refused = introduced.read().expect_err("not there").to_string();
+    assert!(refused.contains("d.key: No such file"), "{refused}");
+    assert!(introduced.get().is_some_and(|keyring| keyring.sent().is_none()));
 }
 
 /// Who waits is woken by the first keys, whatever is missing.
@@ -318,16 +221,15 @@ async fn at_once<T>(future: impl Future<Output = T>) -> Option<T> {
 #[test]
 fn only_the_node_and_root_may_read_a_key() {
     const OWN: u32 = 1000;
-    let verdict = |mode, owner, group, groups: Option<Vec<u32>>| {
-        let rights = Rights { mode, owner, group };
-        match rights.check(Path::new("k"), &Reader { user: OWN, groups }) {
-            Ok(()) => "accepted",
-            Err(FileError::OtherOwner { .. }) => "owner",
-            Err(FileError::Exposed { fix, .. }) => fix,
-            Err(FileError::OtherGroup { .. }) => "group",
-            Err(FileError::Io { .. }) => "unreadable",
-            Err(FileError::NoKey { .. }) => "no key",
-        }
+    let verdict = |mode, owner, group, groups: Option<&[u32]>| match (Rights { mode, owner, group })
+        .check(Path::new("k"), OWN, groups)
+    {
+        Ok(()) => "accepted",
+        Err(FileError::OtherOwner { .. }) => "owner",
+        Err(FileError::Exposed { fix, .. }) => fix,
+        Err(FileError::OtherGroup { .. }) => "group",
+        Err(FileError::Io { .. }) => "unreadable",
+        Err(FileError::NoKey { .. }) => "no key",
     };
     let cases = [
         // Of the node's user: its group does not matter unless the group may read it.
@@ -354,7 +256,7 @@ fn only_the_node_and_root_may_read_a_key() {
         (0o644, 0, 0, "0640"),
     ];
     for (mode, owner, group, expected) in cases {
-        let said = verdict(mode, owner, group, Some(vec![OWN, 44]));
+        let said = verdict(mode, owner, group, Some(&[OWN, 44]));
         assert_eq!(said, expected, "{mode:04o}, user {owner}, group {group}");
     }
     // The groups of another user than this process's are not known, nor what it can open.

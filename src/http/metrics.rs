@@ -130,7 +130,7 @@ impl Page {
         page.add(counted.missed.clone())?;
         page.add(counted.missed_by_statistics.clone())?;
         if let Some(commits) = &counted.commits {
-            page.add(commits.collector())?;
+            page.add(commits.clone())?;
         }
         for collector in counted.mqtt.iter().flat_map(mqtt_metrics::Counted::collectors) {
             page.0.register(collector)?;
@@ -291,9 +291,7 @@ impl Page {
             ("liftmesh_mesh_datagrams_total", "kind"),
             "Datagrams and connections by outcome, named as in the status.",
             // Those without any, too: a first burst shows as a rate only then.
-            Count::ALL
-                .map(Count::name)
-                .map(|kind| (kind, status.mesh.get(kind).copied().unwrap_or(0))),
+            Count::ALL.map(|(_, kind)| (kind, status.mesh.get(kind).copied().unwrap_or(0))),
         )?;
         self.counters(
             ("liftmesh_calls_refused_total", "reason"),

@@ -23,19 +23,15 @@ use crate::latch::{Evidence, Hang, Latch, PROGRAM, wall};
 /// Number from 1 on → record (JSON, so that programs of other versions can read it).
 pub(super) const AUDIT: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("audit");
 
-/// How many records are kept.
 pub(crate) const MOST_RECORDS: u64 = 10_000;
 
-/// One record of the audit log.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct AuditRecord {
     /// When, in UTC by the machine's clock; for people only (E5).
     pub(crate) at: String,
     /// The node whose journal contains it.
     pub(crate) node: NodeId,
-    /// The version of the program that wrote it.
     pub(crate) program: String,
-    /// What happened.
     #[serde(flatten)]
     pub(crate) event: AuditEvent,
 }
@@ -44,14 +40,14 @@ pub(crate) struct AuditRecord {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub(crate) enum AuditEvent {
-    /// The car hung.
     Hang {
-        /// What was known.
         evidence: Evidence,
     },
     /// An unreadable latch without a hang in the log kept the node from starting, or a journal was
     /// found to be lost when an operator cleared the latch.
-    LatchFound { latch: Latch },
+    LatchFound {
+        latch: Latch,
+    },
     /// An operator cleared the latch that kept the node from starting (H3).
     ClearHang {
         operator: String,
@@ -59,7 +55,6 @@ pub(crate) enum AuditEvent {
         /// The account that gave the command; absent in records of older programs.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         account: Option<Account>,
-        /// What was cleared.
         cleared: Latch,
     },
     /// Somebody gave a command that holds until it is given otherwise, at any node.
@@ -75,24 +70,19 @@ pub(crate) enum AuditEvent {
         entered_at: NodeId,
         /// What was set, such as `mode/A`.
         key: String,
-        /// To what.
         value: String,
     },
     /// An account gave more commands in an hour than are recorded.
     Unrecorded {
         account: String,
-        /// How many more.
         commands: u64,
     },
     /// Somebody with a right of access released a locked floor in the car of this node.
     Release {
-        /// The account that gave the command.
         account: Account,
         floor: Floor,
-        /// For how long.
         seconds: u64,
     },
-    /// The node has other fleet keys than before.
     FleetKeys {
         /// The id of the key with which messages are sent, if there is one.
         sent: Option<u8>,
@@ -101,7 +91,6 @@ pub(crate) enum AuditEvent {
         /// Messages are accepted without a key, because the configuration says so.
         accepts_anybody: bool,
     },
-    /// Something that this program does not know.
     #[serde(untagged)]
     Other(OtherEvent),
 }
@@ -111,19 +100,16 @@ pub(crate) enum AuditEvent {
 pub(crate) struct OtherEvent {
     /// The name in the record; [`UNREADABLE`] for a record that can't be parsed.
     pub(crate) kind: String,
-    /// What it says of it.
     #[serde(flatten)]
     pub(crate) fields: BTreeMap<String, Value>,
 }
 
-/// The kind of a record that can't be read.
 pub(crate) const UNREADABLE: &str = "unreadable";
 
 /// The account that gave a command, as reported by the system. Unlike the operator's name, it is
 /// not what somebody has typed.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct Account {
-    /// The number of the user that the command ran as.
     pub(crate) uid: u32,
     /// The number of the user that had logged in (`/proc/self/loginuid`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -143,7 +129,6 @@ impl AuditEvent {
     /// The event that a node has these fleet keys in use, if they are others than those that were
     /// recorded before, whatever is missing. What was recorded may be unknown: then nothing is known to
     /// have changed.
-    #[must_use]
     pub(crate) fn change_of_keys(
         recorded: Option<&FleetKeysStatus>,
         keys: &FleetKeysStatus,
@@ -158,8 +143,6 @@ impl AuditEvent {
 }
 
 impl AuditRecord {
-    /// The record of a hang.
-    #[must_use]
     pub(crate) fn hang(hang: &Hang) -> Self {
         Self {
             at: hang.at.clone(),
@@ -170,12 +153,10 @@ impl AuditRecord {
     }
 
     /// The record of something that happens now, at this moment of the wall clock.
-    #[must_use]
     pub(crate) fn now(node: NodeId, event: AuditEvent, at: SystemTime) -> Self {
         Self { at: wall(at), node, program: PROGRAM.to_owned(), event }
     }
 
-    /// The substitute for a record that can't be read.
     fn unreadable(node: NodeId, number: u64, bytes: &[u8]) -> Self {
         let text = String::from_utf8_lossy(bytes).into_owned();
         let fields = [("number", number.into()), ("record", text.into())];
@@ -192,7 +173,6 @@ impl AuditRecord {
 }
 
 /// The hang or latch that was not cleared, if there is one.
-#[must_use]
 pub(crate) fn uncleared(records: &[AuditRecord]) -> Option<&AuditRecord> {
     use AuditEvent::{ClearHang, Hang, LatchFound};
 
@@ -203,7 +183,6 @@ pub(crate) fn uncleared(records: &[AuditRecord]) -> Option<&AuditRecord> {
 }
 
 /// The fleet keys that the node had when they were last recorded; none, if they never were.
-#[must_use]
 pub(crate) fn last_fleet_keys(records: &[AuditRecord]) -> FleetKeysStatus {
     let keys = records.iter().rev().find_map(|record| {
         let AuditEvent::FleetKeys { sent, accepted, accepts_anybody } = record.event.clone() else {

@@ -12,7 +12,6 @@ use super::{Journal, in_memory};
 /// A journal that could be used.
 #[derive(Debug, PartialEq)]
 pub struct Opened {
-    /// The records that it restores.
     pub records: Vec<Record>,
     /// The audit log, each record as JSON.
     pub audit: Vec<String>,

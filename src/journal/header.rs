@@ -38,7 +38,6 @@ const TWO_PHASES: u8 = 4;
 /// Where a slot has the number of its transaction.
 const TRANSACTION: usize = 104;
 
-/// The length of the header.
 const HEADER: usize = 320;
 
 /// Begins a transaction that is committed in two phases.

@@ -11,18 +11,17 @@
 //! here runs on the task of the network or of the car.
 
 mod audit;
-mod commit_times;
 mod error;
 #[cfg(feature = "fuzzing")]
 pub(crate) mod fuzzing;
 mod header;
+mod place;
 mod record;
 mod tables;
 mod writer;
 
-use std::fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError};
-use std::io::{self, Read};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::fs::{self, TryLockError};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -31,27 +30,20 @@ use elevator_fleet::node::{Change, Restored};
 use elevator_fleet::settings::Settings;
 use redb::backends::{FileBackend, InMemoryBackend};
 use redb::{Database, DatabaseError, StorageBackend};
-use tracing::{error, info, warn};
+use tracing::info;
 
 pub(crate) use self::audit::{
     Account, AuditEvent, AuditRecord, OtherEvent, last_fleet_keys, uncleared,
 };
-pub(crate) use self::commit_times::CommitTimes;
 pub use self::error::JournalError;
+pub(crate) use self::place::{FILE, Stamp, exists, is_failing, stamp_of};
+use self::place::{file, make_directory, number, read, set_aside};
 use self::tables::ReadError;
+pub(crate) use self::writer::{CommitTimes, Progress, Work, commit_times};
 pub use self::writer::{JournalWriter, SubmitError};
-pub(crate) use self::writer::{Progress, Work};
+use crate::latch::file::sync_directory;
 use crate::statistics::{Changes, Quarter, Slot};
-use crate::{data_dir, log, retry};
-
-/// The journal's file in the data directory.
-pub(crate) const FILE: &str = "journal.redb";
-
-/// What a file is called, with a number behind it, that was found damaged and set aside.
-const DAMAGED: &str = "journal.damaged";
-
-/// The rights that the journal's file has at most.
-const MODE: u32 = 0o640;
+use crate::{log, retry};
 
 /// The database keeps no more of its file than this in memory, in bytes.
 const CACHE: usize = 1024 * 1024;
@@ -77,7 +69,6 @@ pub struct Journal {
     file: Option<(u64, u64)>,
 }
 
-/// What is written in one transaction.
 #[derive(Debug, Default)]
 struct Group {
     changes: Vec<Change>,
@@ -100,9 +91,6 @@ impl Journal {
 
     /// Like [`open`](Self::open), with a rule for a missing or damaged journal. A damaged one is
     /// set aside in any case.
-    ///
-    /// # Errors
-    /// Each [`JournalError`] says what became of the journal.
     pub(crate) fn open_or(
         directory: &Path,
         node: &NodeId,
@@ -158,9 +146,6 @@ impl Journal {
 
     /// Like [`open_or`](Self::open_or), for a process that has claimed the directory: it waits for
     /// the caretaker, which reads the tokens in the journal without a claim.
-    ///
-    /// # Errors
-    /// As [`open_or`](Self::open_or).
     pub(crate) fn open_claimed(
         directory: &Path,
         node: &NodeId,
@@ -225,9 +210,6 @@ impl Journal {
     }
 
     /// Writes one change; it is on disk when this returns.
-    ///
-    /// # Errors
-    /// It is not.
     pub(crate) fn write(&self, change: &Change) -> Result<(), Box<redb::Error>> {
         let group = Group { changes: vec![change.clone()], ..Group::default() };
         Ok(self.commit(&group).map(drop)?)
@@ -235,38 +217,19 @@ impl Journal {
 
     /// Appends to the audit log, all or none; the records are on disk when this returns. Returns the
     /// number of the last one.
-    ///
-    /// # Errors
-    /// [`JournalError::Audit`]: none is.
     pub(crate) fn record(&self, records: &[AuditRecord]) -> Result<u64, JournalError> {
         let group = Group { records: records.to_vec(), ..Group::default() };
         self.commit(&group).map_err(|error| JournalError::Audit(Box::new(error)))
     }
 
     /// The audit log, the oldest record first.
-    ///
-    /// # Errors
-    /// [`JournalError::Damaged`] or [`JournalError::Failing`].
     pub(crate) fn audit(&self) -> Result<Vec<AuditRecord>, JournalError> {
         audit::read(&self.database).map_err(|error| unusable(&self.path, error))
     }
 
     /// The statistics.
-    ///
-    /// # Errors
-    /// As [`audit`](Self::audit).
     pub(crate) fn statistics(&self) -> Result<Vec<(Slot, Quarter)>, JournalError> {
         tables::read_statistics(&self.database).map_err(|error| unusable(&self.path, error))
-    }
-}
-
-/// Whether a directory has a journal file, sound or not. A file that can't be examined counts as
-/// present; an empty one isn't a journal.
-#[must_use]
-pub(crate) fn exists(directory: &Path) -> bool {
-    match fs::metadata(directory.join(FILE)) {
-        Ok(file) => file.len() > 0,
-        Err(error) => error.kind() != io::ErrorKind::NotFound,
     }
 }
 
@@ -297,16 +260,6 @@ pub(crate) fn settings_of(directory: &Path, node: &NodeId) -> Result<Settings, J
         settings.merge(register);
     }
     Ok(settings)
-}
-
-/// What differs once a journal has changed: the number of its file, its length and its time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Stamp(Option<(u64, u64, SystemTime)>);
-
-/// The stamp of the journal in a directory.
-pub(crate) fn stamp_of(directory: &Path) -> Stamp {
-    let file = fs::metadata(directory.join(FILE)).ok();
-    Stamp(file.and_then(|file| Some((file.ino(), file.len(), file.modified().ok()?))))
 }
 
 /// Appends what `missing` lists as absent to the audit log of a node that does not run. If there is
@@ -342,17 +295,6 @@ fn look(path: &Path, whose: Option<&NodeId>) -> Result<Option<(Journal, Restored
     };
     let (database, found) = in_memory(&bytes, path, whose)?;
     Ok(found.map(|restored| (Journal { database, path: path.to_owned(), file: None }, restored)))
-}
-
-/// The bytes of a file that nobody writes.
-fn read(path: &Path) -> Result<Vec<u8>, DatabaseError> {
-    let mut file = data_dir::open(path, OpenOptions::new().read(true))?;
-    if let Err(TryLockError::WouldBlock) = file.try_lock_shared() {
-        return Err(DatabaseError::DatabaseAlreadyOpen);
-    }
-    let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes)?;
-    Ok(bytes)
 }
 
 /// Opens the database in these bytes.
@@ -451,89 +393,6 @@ fn unusable(path: &Path, error: ReadError) -> JournalError {
             error => JournalError::Damaged { path, reason: error.to_string() },
         },
     }
-}
-
-/// Whether the medium is to blame for this error: it is full, read-only or broken.
-pub(crate) fn is_failing(error: &io::Error) -> bool {
-    // EIO has no `ErrorKind`.
-    const EIO: i32 = 5;
-    matches!(
-        error.kind(),
-        io::ErrorKind::StorageFull
-            | io::ErrorKind::QuotaExceeded
-            | io::ErrorKind::ReadOnlyFilesystem
-    ) || error.raw_os_error() == Some(EIO)
-}
-
-fn make_directory(directory: &Path, journal: &Path) -> Result<(), JournalError> {
-    let refused = |source| {
-        if is_failing(&source) {
-            failing(journal, source)
-        } else {
-            JournalError::Directory { path: directory.to_owned(), source }
-        }
-    };
-    // Whatever the umask: it is not for others to write in.
-    DirBuilder::new().recursive(true).mode(0o755).create(directory).map_err(refused)?;
-    data_dir::check_rights(directory, &fs::metadata(directory).map_err(refused)?)?;
-    if data_dir::is_irregular(journal) {
-        return Err(JournalError::Irregular { path: journal.to_owned() });
-    }
-    Ok(())
-}
-
-fn set_aside(directory: &Path, path: &Path, reason: &str) {
-    let (aside, path) = (free_name(directory), path.display());
-    match fs::rename(directory.join(FILE), &aside).and_then(|()| sync_directory(directory)) {
-        Ok(()) => error!(
-            %path,
-            aside = %aside.display(),
-            reason,
-            "journal damaged: set aside; its orders come back from the peers only"
-        ),
-        Err(error) => warn!(%path, reason, %error, "journal damaged: leaving it in place"),
-    }
-}
-
-fn free_name(directory: &Path) -> PathBuf {
-    let mut number = 1_u32;
-    loop {
-        let path = directory.join(format!("{DAMAGED}-{number}"));
-        if fs::symlink_metadata(&path).is_err() {
-            return path;
-        }
-        number += 1;
-    }
-}
-
-fn sync_directory(directory: &Path) -> io::Result<()> {
-    File::open(directory)?.sync_all()
-}
-
-/// The journal's file, which is created if missing. It records what passengers and operators did,
-/// and is accessible to the node's user and group only, whatever the umask.
-fn file(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false).mode(MODE);
-    let file = data_dir::open(path, &mut options)?;
-    let mode = file.metadata()?.permissions().mode() & 0o7777;
-    if mode & !MODE != 0 {
-        match file.set_permissions(Permissions::from_mode(mode & MODE)) {
-            Ok(()) => info!(
-                path = %path.display(),
-                from = format!("{mode:04o}"),
-                to = format!("{:04o}", mode & MODE),
-                "the journal's permissions are restricted"
-            ),
-            // Another user's file, or a disk that takes nothing.
-            Err(error) => warn!(path = %path.display(), %error, "others may read the journal"),
-        }
-    }
-    Ok(file)
-}
-
-fn number(file: &fs::Metadata) -> (u64, u64) {
-    (file.dev(), file.ino())
 }
 
 fn failing(path: &Path, source: impl Into<redb::Error>) -> JournalError {

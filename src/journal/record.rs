@@ -26,12 +26,10 @@ pub(super) struct StoredOrder {
 }
 
 impl StoredOrder {
-    /// An order that is written at this moment.
     pub(super) fn of(record: &Record, now: SystemTime) -> Self {
         Self { record: record.clone(), written: wall(now) }
     }
 
-    /// The order at this moment.
     pub(super) fn at(mut self, now: SystemTime) -> Record {
         if let RecordState::Open { waited, .. } = &mut self.record.state {
             *waited = age(*waited, self.written, now);

@@ -49,11 +49,8 @@ const KEY_NODE: &str = "node";
 /// Why a database can't be read.
 #[derive(Debug)]
 pub(super) enum ReadError {
-    /// The database says so.
     Database(redb::Error),
-    /// The journal has another format.
     Format(u64),
-    /// A part of it is missing or malformed.
     Malformed(&'static str),
 }
 
@@ -91,13 +88,11 @@ pub(super) fn read(
     Ok(Some((owner(&transaction)?, restored)))
 }
 
-/// The name of the journal's node.
 pub(super) fn owner(transaction: &ReadTransaction) -> Result<NodeId, ReadError> {
     let name = transaction.open_table(NAMES)?.get(KEY_NODE)?;
     name.and_then(|name| NodeId::new(name.value()).ok()).ok_or(ReadError::Malformed(KEY_NODE))
 }
 
-/// Every value of a table.
 fn values<T: DeserializeOwned>(
     transaction: &ReadTransaction,
     table: TableDefinition<'static, Bytes, Bytes>,
@@ -109,7 +104,6 @@ fn values<T: DeserializeOwned>(
     Ok(values)
 }
 
-/// The statistics.
 pub(super) fn read_statistics(database: &Database) -> Result<Vec<(Slot, Quarter)>, ReadError> {
     let mut quarters = Vec::new();
     for entry in database.begin_read()?.open_table(STATISTICS)?.iter()? {
@@ -183,7 +177,6 @@ pub(super) fn write(
     Ok(())
 }
 
-/// Writes changes of the statistics.
 pub(super) fn write_statistics(
     transaction: &WriteTransaction,
     changes: &[Changes],

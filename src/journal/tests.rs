@@ -2,7 +2,6 @@ mod audit;
 mod damage;
 mod flips;
 mod golden;
-mod orders;
 mod power_cuts;
 mod queue;
 mod torn_disk;

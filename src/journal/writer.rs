@@ -7,10 +7,12 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use elevator_fleet::node::{Change, Lsn};
+pub(crate) use prometheus::Histogram as CommitTimes;
+use prometheus::HistogramOpts;
 use tokio::sync::{oneshot, watch};
 use tracing::warn;
 
-use super::{AuditRecord, CommitTimes, Group, Journal, JournalError};
+use super::{AuditRecord, Group, Journal, JournalError};
 use crate::statistics::Changes;
 
 /// How many batches and questions may be queued for the disk. A disk that lets this many pile up
@@ -20,6 +22,17 @@ pub(crate) const WRITE_QUEUE: usize = 256;
 
 /// How often the thread looks whether the journal's file is still there, at least.
 const CHECK_PERIOD: Duration = Duration::from_secs(1);
+
+/// The bounds of the histogram of commits, in seconds: from a fast disk to one that counts as
+/// failing.
+const COMMIT_TIMES: [f64; 14] =
+    [0.000_25, 0.000_5, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0, 30.0];
+
+/// A histogram of the times that the disk takes for a commit.
+pub(crate) fn commit_times() -> Result<CommitTimes, prometheus::Error> {
+    let (name, help) = ("liftmesh_journal_commit_seconds", "Time the disk took to commit orders.");
+    CommitTimes::with_opts(HistogramOpts::new(name, help).buckets(COMMIT_TIMES.to_vec()))
+}
 
 /// How far the writer has come.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -37,20 +50,15 @@ pub enum SubmitError {
     /// [`WRITE_QUEUE`] batches wait already.
     #[error("{WRITE_QUEUE} batches are waiting for the disk")]
     Full,
-    /// The writer has ended after a failure.
     #[error("the disk has failed")]
     Ended,
 }
 
 /// What the thread is asked for.
 pub(crate) enum Work {
-    /// A batch.
     Write(Lsn, Vec<Change>),
-    /// A record for the audit log.
     Record(Box<AuditRecord>),
-    /// Changes of the statistics.
     KeepStatistics(Changes),
-    /// What somebody wants to know.
     Question(Box<dyn FnOnce(&Journal) + Send>),
 }
 
@@ -61,7 +69,6 @@ pub(crate) enum Work {
 #[derive(Debug)]
 pub struct JournalWriter {
     work: SyncSender<Work>,
-    /// The latest batch.
     submitted: AtomicU64,
     progress: watch::Receiver<Progress>,
     thread: JoinHandle<()>,
@@ -77,9 +84,6 @@ impl JournalWriter {
     }
 
     /// Starts the thread, which counts its commits.
-    ///
-    /// # Errors
-    /// The system gives no thread.
     pub(crate) fn start_counting(journal: Journal, times: Option<CommitTimes>) -> io::Result<Self> {
         let (work, queue) = sync_channel(WRITE_QUEUE);
         let (report, progress) = watch::channel(Progress::default());
@@ -109,9 +113,6 @@ impl JournalWriter {
     }
 
     /// Queues work. Never waits; [`finish`](Self::finish) does.
-    ///
-    /// # Errors
-    /// [`SubmitError`]: it is dropped.
     pub(crate) fn queue(&self, work: Work) -> Result<(), SubmitError> {
         self.work.try_send(work).map_err(|error| match error {
             TrySendError::Full(_) => SubmitError::Full,
@@ -121,9 +122,6 @@ impl JournalWriter {
 
     /// Requests something that is in the journal once what waits is written. Never waits; if it
     /// can't be read, the answer is dropped.
-    ///
-    /// # Errors
-    /// [`SubmitError`]: there will be no answer.
     pub(crate) fn ask<T: Send + 'static>(
         &self,
         answer: oneshot::Sender<T>,
@@ -196,7 +194,7 @@ pub(super) fn write_all(
         }
         if let Some(last) = last {
             if let Some(times) = times {
-                times.note(began.elapsed());
+                times.observe(began.elapsed().as_secs_f64());
             }
             report.send_modify(|progress| progress.durable = progress.durable.max(last));
         }

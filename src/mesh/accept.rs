@@ -37,7 +37,6 @@ const FAILURES: [f64; 2] = [32.0, 32.0];
 /// too, and leaves handshakes to the peer.
 pub(super) const HOLD: Duration = Duration::from_millis(500);
 
-/// How many may wait so.
 const HELD: usize = 64;
 
 /// Between two attempts to listen.
@@ -50,7 +49,6 @@ const PAUSE: Duration = Duration::from_millis(1);
 /// The pause after a connection could not be accepted, as when the process has no descriptor left.
 const BREATH: Duration = Duration::from_millis(100);
 
-/// What a line in the log is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Line {
     Accept,
@@ -64,7 +62,6 @@ enum Step {
     Greeted(Result<Greeted, JoinError>),
 }
 
-/// Who has connected, as far as the address tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Caller {
     /// Without a key, anybody may be a peer.
@@ -74,14 +71,6 @@ enum Caller {
     Stranger,
 }
 
-/// What has become of a connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fate {
-    Kept,
-    Closed,
-}
-
-/// How a greeting has ended.
 #[derive(Debug)]
 struct Greeted {
     from: IpAddr,
@@ -139,11 +128,7 @@ pub(super) async fn run(
             Some(_closed) = acceptor.held.join_next() => continue,
         };
         match step {
-            Step::Accepted(Ok((stream, from))) => {
-                if acceptor.accept(stream, from.ip()) == Fate::Closed {
-                    tokio::time::sleep(PAUSE).await;
-                }
-            }
+            Step::Accepted(Ok((stream, from))) => acceptor.accept(stream, from.ip()).await,
             Step::Accepted(Err(error)) => {
                 if acceptor.log.opens(&Line::Accept).is_some() {
                     warn!(%error, "a connection can't be accepted");
@@ -173,7 +158,7 @@ impl Acceptor {
         }
     }
 
-    fn accept(&mut self, stream: TcpStream, from: IpAddr) -> Fate {
+    async fn accept(&mut self, stream: TcpStream, from: IpAddr) {
         let pending = self.pending.get(&from).copied().unwrap_or_default();
         let caller = self.caller(from);
         let is_stranger = caller == Caller::Stranger;
@@ -183,7 +168,8 @@ impl Acceptor {
             if self.log.opens(&Line::Crowd).is_some() {
                 warn!(%from, "too many connections without a hello: the newest are closed");
             }
-            return Fate::Closed;
+            drop(stream);
+            return tokio::time::sleep(PAUSE).await;
         }
         if caller == Caller::Peer && !self.failures.allow(from, Instant::now()) {
             self.counters.add(Count::Refused);
@@ -191,13 +177,14 @@ impl Acceptor {
                 warn!(%from, "too many handshakes with a peer's address fail: the newest are closed");
             }
             if self.held.len() >= HELD {
-                return Fate::Closed;
+                drop(stream);
+                return tokio::time::sleep(PAUSE).await;
             }
             self.held.spawn(async move {
                 tokio::time::sleep(HOLD).await;
                 drop(stream);
             });
-            return Fate::Kept;
+            return;
         }
         self.pending.insert(from, pending + 1);
         self.strangers += usize::from(is_stranger);
@@ -221,7 +208,6 @@ impl Acceptor {
             };
             Greeted { from, caller, refused }
         });
-        Fate::Kept
     }
 
     fn caller(&self, from: IpAddr) -> Caller {
@@ -260,7 +246,8 @@ impl Acceptor {
         let is_stranger = caller == Caller::Stranger;
         let kind = if is_stranger { Ipv4Addr::UNSPECIFIED.into() } else { from };
         if let Some(unlogged) = self.refused.opens(&kind) {
-            warn!(%from, %error, unlogged = unlogged.count(), "a connection is refused");
+            let unlogged = Some(unlogged).filter(|count| *count > 0);
+            warn!(%from, %error, unlogged, "a connection is refused");
         }
     }
 }

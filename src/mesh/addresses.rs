@@ -94,7 +94,6 @@ impl AddressChanges {
 /// Where a node has its IPv4 address on the fleet's LAN from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum OwnAddress {
-    /// From the configuration.
     Fixed(Ipv4Addr),
     /// From the interface of this name, whatever gives it one.
     Of(String),
@@ -119,14 +118,11 @@ impl fmt::Display for OwnAddress {
 }
 
 /// The node's own address, and the interface that it comes from, if it may change.
-#[derive(Debug)]
 pub(crate) struct Residence {
     address: Option<Ipv4Addr>,
     followed: Option<Followed>,
 }
 
-/// An interface that is watched.
-#[derive(Debug)]
 struct Followed {
     interface: String,
     changes: AddressChanges,
@@ -170,12 +166,6 @@ impl Residence {
                 return next;
             }
         }
-    }
-}
-
-impl std::fmt::Debug for AddressChanges {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("AddressChanges").field("closes", &self.closes).finish_non_exhaustive()
     }
 }
 

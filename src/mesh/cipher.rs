@@ -19,7 +19,6 @@ const TAG: usize = 16;
 #[error("the handshake was not made with the fleet key")]
 pub(super) struct HandshakeError(#[from] snow::Error);
 
-/// One side of a handshake.
 #[derive(Debug)]
 pub(super) struct Handshake(Box<HandshakeState>);
 
@@ -69,7 +68,6 @@ pub(super) struct LinkCodec {
     cipher: Option<Cipher>,
 }
 
-/// The cipher of one direction.
 #[derive(Debug)]
 struct Cipher {
     state: Arc<StatelessTransportState>,

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Count {
     /// Datagrams that left.
@@ -45,50 +44,30 @@ pub(crate) enum Count {
 }
 
 impl Count {
-    /// What `status` calls it.
-    #[must_use]
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Sent => "sent",
-            Self::SendFailed => "send_failed",
-            Self::SendQueueFull => "send_queue_full",
-            Self::Received => "received",
-            Self::InboxFull => "inbox_full",
-            Self::Foreign => "foreign",
-            Self::Oversized => "oversized",
-            Self::Version => "version",
-            Self::Key => "key",
-            Self::Unauthenticated => "unauthenticated",
-            Self::Forged => "forged",
-            Self::Unproven => "unproven",
-            Self::Replayed => "replayed",
-            Self::Damaged => "damaged",
-            Self::Malformed => "malformed",
-            Self::Address => "address",
-            Self::Refused => "refused",
-        }
-    }
-
-    /// Everything that is counted.
-    pub(crate) const ALL: [Self; 17] = [
-        Self::Sent,
-        Self::SendFailed,
-        Self::SendQueueFull,
-        Self::Received,
-        Self::InboxFull,
-        Self::Foreign,
-        Self::Oversized,
-        Self::Version,
-        Self::Key,
-        Self::Unauthenticated,
-        Self::Forged,
-        Self::Unproven,
-        Self::Replayed,
-        Self::Damaged,
-        Self::Malformed,
-        Self::Address,
-        Self::Refused,
+    /// Everything that is counted, in order, and what `status` calls it.
+    pub(crate) const ALL: [(Self, &'static str); 17] = [
+        (Self::Sent, "sent"),
+        (Self::SendFailed, "send_failed"),
+        (Self::SendQueueFull, "send_queue_full"),
+        (Self::Received, "received"),
+        (Self::InboxFull, "inbox_full"),
+        (Self::Foreign, "foreign"),
+        (Self::Oversized, "oversized"),
+        (Self::Version, "version"),
+        (Self::Key, "key"),
+        (Self::Unauthenticated, "unauthenticated"),
+        (Self::Forged, "forged"),
+        (Self::Unproven, "unproven"),
+        (Self::Replayed, "replayed"),
+        (Self::Damaged, "damaged"),
+        (Self::Malformed, "malformed"),
+        (Self::Address, "address"),
+        (Self::Refused, "refused"),
     ];
+
+    pub(super) fn name(self) -> &'static str {
+        Self::ALL[self as usize].1
+    }
 }
 
 /// Counts since the start. They wrap after 2⁶⁴.
@@ -96,16 +75,13 @@ impl Count {
 pub(crate) struct Counters([AtomicU64; Count::ALL.len()]);
 
 impl Counters {
-    /// How many so far.
-    #[must_use]
     pub(crate) fn get(&self, count: Count) -> u64 {
         self.0[count as usize].load(Ordering::Relaxed)
     }
 
     /// Everything that has happened at least once, by name.
-    #[must_use]
     pub(crate) fn by_name(&self) -> BTreeMap<String, u64> {
-        let counted = Count::ALL.map(|count| (count.name().to_owned(), self.get(count)));
+        let counted = Count::ALL.map(|(count, name)| (name.to_owned(), self.get(count)));
         counted.into_iter().filter(|(_, so_far)| *so_far > 0).collect()
     }
 

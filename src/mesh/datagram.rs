@@ -19,16 +19,13 @@ use super::gather::{self, Traffic};
 use super::heard::Hearing;
 use super::log_gate::{self, LogGate};
 use super::seal::Seal;
+use super::sending::{RETRY, Sending, Sockets};
 use super::socket::{self, DatagramSockets};
-use super::{Count, Counters, MeshSettings, Note, PacketSettings};
+use super::{Count, Counters, MeshEvent, MeshSettings, Note, PacketSettings};
 use crate::bucket::Bucket;
 
 /// How many datagrams may wait to be sent; one that finds the queue full is dropped and counted.
 pub(super) const QUEUE: usize = 64;
-
-/// Between two attempts to open the sockets, and for how long no datagram to everybody has to leave
-/// before they are opened again.
-const RETRY: Duration = Duration::from_secs(1);
 
 /// The most datagrams that are received at a time.
 const MOST_AT_ONCE: u32 = 256;
@@ -39,7 +36,6 @@ const UNREADABLE: f64 = 20.0;
 /// One byte more than the largest, so that a longer one is cut and found out.
 const BUFFER: usize = MAX_DATAGRAM + 1;
 
-/// A datagram on its way out.
 #[derive(Debug)]
 pub(super) struct Outgoing {
     pub(super) to: SocketAddrV4,
@@ -48,14 +44,12 @@ pub(super) struct Outgoing {
     pub(super) urgent: bool,
 }
 
-/// What the datagrams are.
 #[derive(Debug)]
 pub(super) enum Channel {
     Beacons(Hearing),
     Packets(PacketSettings, Seal),
 }
 
-#[derive(Debug)]
 pub(super) struct DatagramTask {
     channel: Channel,
     settings: Arc<MeshSettings>,
@@ -84,29 +78,11 @@ enum Step {
     AddressesChanged,
 }
 
-/// Whether datagrams to everybody leave.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Sending {
-    Works,
-    /// If they still do not leave by then, the sockets are opened again.
-    Fails {
-        reopen_at: Instant,
-    },
-}
-
-/// What a line in the log is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Line {
     Dropped(Count),
     Changed,
     NotOpened,
-}
-
-/// What becomes of the sockets after a datagram.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Sockets {
-    Keep,
-    Reopen,
 }
 
 impl DatagramTask {
@@ -135,14 +111,11 @@ impl DatagramTask {
     }
 
     pub(super) async fn run(mut self, sockets: Option<DatagramSockets>) {
-        let mut opened = sockets;
-        if opened.is_none() {
+        if sockets.is_none() {
             self.sending = Sending::fails_from(Instant::now());
         }
-        if self.settings.keys.get().is_none() {
-            // What comes meanwhile is not for this node.
-            opened = None;
-        }
+        // What comes before there are keys is not for this node.
+        let mut opened = sockets.filter(|_| self.settings.keys.get().is_some());
         loop {
             let served = match opened.take() {
                 Some(sockets) => self.serve(sockets).await,
@@ -346,127 +319,117 @@ impl DatagramTask {
         let IpAddr::V4(from) = from.ip() else {
             return;
         };
-        match &self.channel {
-            Channel::Beacons(_) => self.receive_beacon(bytes, from),
-            Channel::Packets(..) => self.receive_packet(bytes, from),
-        }
-    }
-
-    /// What is in a packet is the brain's affair; one's own comes back from the network.
-    fn receive_packet(&mut self, bytes: &[u8], from: Ipv4Addr) {
-        let (Channel::Packets(settings, seal), Some(keys)) =
-            (&mut self.channel, self.settings.keys.get())
-        else {
-            return;
-        };
-        if from == self.settings.hello.address {
-            return;
-        }
-        self.traffic.note_urgent(Instant::now());
-        if bytes.len() > MAX_DATAGRAM {
-            return self.drop_packet(Count::Oversized, from);
-        }
-        let packet = match seal.open(bytes, from, &keys, settings.foreign_devices) {
-            Ok(Some(packet)) if packet.len() <= MAX_PACKET => packet.to_vec(),
-            Ok(Some(_)) => return self.drop_packet(Count::Oversized, from),
-            Ok(None) => return,
-            Err(count) => return self.drop_packet(count, from),
-        };
-        self.traffic.note_arrival();
-        self.counters.add(Count::Received);
-        if self.notes.try_send(Note::Packet { from, bytes: packet }).is_err() {
-            self.counters.add(Count::InboxFull);
-        }
-    }
-
-    fn drop_packet(&mut self, count: Count, from: Ipv4Addr) {
-        self.counters.add(count);
-        if !is_usual(count) && self.log.opens(&Line::Dropped(count)).is_some() {
-            let (reason, so_far) = (count.name(), self.counters.get(count));
-            warn!(%from, reason, so_far, "packets that do not come from the fleet are dropped");
-        }
-    }
-
-    fn receive_beacon(&mut self, bytes: &[u8], from: Ipv4Addr) {
-        if bytes == self.echo {
-            return;
-        }
         let Some(keys) = self.settings.keys.get() else {
             return;
         };
+        let received = match &self.channel {
+            Channel::Beacons(_) if bytes == self.echo => return,
+            // One's own comes back from the network.
+            Channel::Packets(..) if from == self.settings.hello.address => return,
+            Channel::Beacons(_) => self.receive_beacon(bytes, from, &keys),
+            Channel::Packets(..) => self.receive_packet(bytes, from, &keys),
+        };
+        if let Some(event) = received {
+            self.traffic.note_arrival();
+            self.counters.add(Count::Received);
+            self.hand_on(event);
+        }
+    }
+
+    /// What is in a packet is the brain's affair.
+    fn receive_packet(
+        &mut self,
+        bytes: &[u8],
+        from: Ipv4Addr,
+        keys: &Keyring,
+    ) -> Option<MeshEvent> {
+        let Channel::Packets(settings, seal) = &mut self.channel else {
+            return None;
+        };
+        self.traffic.note_urgent(Instant::now());
+        let opened = if bytes.len() > MAX_DATAGRAM {
+            Err(Count::Oversized)
+        } else {
+            seal.open(bytes, from, keys, settings.foreign_devices)
+        };
+        match opened {
+            Ok(packet) if packet.is_some_and(|packet| packet.len() > MAX_PACKET) => {
+                self.refuse(Count::Oversized, from, &"too long");
+                None
+            }
+            Ok(packet) => Some(MeshEvent::Packet { from, bytes: packet?.to_vec() }),
+            Err(count) => {
+                self.refuse(count, from, &count.name());
+                None
+            }
+        }
+    }
+
+    fn receive_beacon(
+        &mut self,
+        bytes: &[u8],
+        from: Ipv4Addr,
+        keys: &Keyring,
+    ) -> Option<MeshEvent> {
         if bytes.len() > MAX_DATAGRAM {
             let most = MAX_DATAGRAM;
-            return self.drop_beacon(Count::Oversized, from, &format!("more than {most} bytes"));
+            self.refuse(Count::Oversized, from, &format!("more than {most} bytes"));
+            return None;
         }
-        let beacon = match codec::decode_beacon(bytes, &keys) {
+        let beacon = match codec::decode_beacon(bytes, keys) {
             Ok(beacon) => beacon,
             Err(error) => {
-                let count = count_of(&error);
-                if count == Count::Version {
-                    self.counters.add(count);
-                } else {
-                    self.drop_beacon(count, from, &error);
-                }
+                self.refuse(count_of(&error), from, &error);
                 // Strangers must not keep the loop busy.
                 if unreadable(from, &error).is_some() && self.unreadable.take(Instant::now().into())
                 {
-                    self.hand_on(Note::Unreadable { from, error });
+                    self.hand_on(MeshEvent::Unreadable { from, error });
                 }
-                return;
+                return None;
             }
         };
-        if beacon.hello.nonce == self.settings.hello.nonce {
-            return;
+        let hello = &beacon.hello;
+        if hello.nonce == self.settings.hello.nonce {
+            return None;
         }
-        if beacon.hello.address != from {
-            let address = format!("a beacon of {}", beacon.hello.address);
-            return self.drop_beacon(Count::Address, from, &address);
+        if hello.address != from {
+            self.refuse(Count::Address, from, &format!("a beacon of {}", hello.address));
+            return None;
         }
         // While bare beacons are accepted, anybody could make a peer's packets look old by one.
         if let Channel::Beacons(hearing) = &self.channel
             && codec::announces_key(bytes)
         {
-            hearing.note((from, beacon.hello.nonce), beacon.sequence);
+            hearing.note((from, hello.nonce), beacon.sequence);
         }
-        self.traffic.note_arrival();
-        self.counters.add(Count::Received);
         if gather::is_urgent(&beacon) {
             self.traffic.note_urgent(Instant::now());
         }
-        let beacon = Box::new(beacon);
-        self.hand_on(Note::Beacon { from, beacon });
+        Some(MeshEvent::Beacon { from, beacon: Box::new(beacon) })
     }
 
-    fn drop_beacon(&mut self, count: Count, from: Ipv4Addr, error: &dyn Display) {
+    /// Counts a datagram that is dropped, and logs it unless datagrams are dropped like this whenever
+    /// a node starts or the fleet is upgraded.
+    fn refuse(&mut self, count: Count, from: Ipv4Addr, error: &dyn Display) {
         self.counters.add(count);
         trace!(%from, %error, "a datagram was dropped");
-        if self.log.opens(&Line::Dropped(count)).is_some() {
-            let (reason, so_far) = (count.name(), self.counters.get(count));
-            warn!(%from, reason, %error, so_far, "datagrams that are not beacons of the fleet are \
-                                                  dropped");
+        let is_usual = matches!(count, Count::Unproven | Count::Version);
+        if is_usual || self.log.opens(&Line::Dropped(count)).is_none() {
+            return;
+        }
+        let (reason, so_far) = (count.name(), self.counters.get(count));
+        match self.channel {
+            Channel::Beacons(_) => warn!(%from, reason, %error, so_far, "datagrams that are not \
+                                         beacons of the fleet are dropped"),
+            Channel::Packets(..) => warn!(%from, reason, so_far, "packets that do not come from \
+                                          the fleet are dropped"),
         }
     }
 
-    fn hand_on(&self, note: Note) {
-        if self.notes.try_send(note).is_err() {
+    fn hand_on(&self, event: MeshEvent) {
+        if self.notes.try_send(Note::Datagram(event)).is_err() {
             self.counters.add(Count::InboxFull);
         }
-    }
-}
-
-impl Sending {
-    /// The state of sending after a broadcast, and whether to reopen the sockets.
-    fn after<T>(self, sent: &io::Result<T>, now: Instant) -> (Self, Sockets) {
-        match (self, sent) {
-            (Self::Works | Self::Fails { .. }, Ok(_)) => (Self::Works, Sockets::Keep),
-            (Self::Works, Err(_)) => (Self::fails_from(now), Sockets::Keep),
-            (Self::Fails { reopen_at }, Err(_)) if now < reopen_at => (self, Sockets::Keep),
-            (Self::Fails { .. }, Err(_)) => (Self::fails_from(now), Sockets::Reopen),
-        }
-    }
-
-    fn fails_from(now: Instant) -> Self {
-        Self::Fails { reopen_at: now + RETRY }
     }
 }
 
@@ -480,12 +443,6 @@ pub(super) fn count_of(error: &WireError) -> Count {
         WireError::Damaged => Count::Damaged,
         WireError::Malformed(_) | WireError::TooLarge { .. } => Count::Malformed,
     }
-}
-
-/// Whether packets are dropped like this whenever a node starts, or the fleet is upgraded: the
-/// beacons tell of it.
-fn is_usual(count: Count) -> bool {
-    matches!(count, Count::Unproven | Count::Version)
 }
 
 #[cfg(test)]
@@ -522,36 +479,5 @@ mod tests {
         let flood = |_: &mut [u8]| Ok((0, from));
         task.receive_all(&mut [0; BUFFER], flood).expect("taken in");
         assert_eq!(task.traffic.may_wait(start + RETRY * 2), None);
-    }
-
-    /// F8: also where the system does not report changes of addresses.
-    #[test]
-    fn sockets_are_opened_again_once_a_second_while_nothing_leaves() {
-        let left = || Ok(());
-        let failed = || Err(io::ErrorKind::NetworkUnreachable.into());
-        let start = Instant::now();
-        let mut sending = Sending::Works;
-        let mut reopened = Vec::new();
-        for (at, sent) in [
-            (0, left()),
-            (100, failed()),
-            (1_000, failed()),
-            (1_100, failed()),
-            (1_125, failed()),
-            (2_000, failed()),
-            (2_200, failed()),
-            (2_300, left()),
-            (9_000, failed()),
-            (9_025, left()),
-            (9_900, failed()),
-            (10_100, failed()),
-        ] {
-            let sockets;
-            (sending, sockets) = sending.after(&sent, start + Duration::from_millis(at));
-            if sockets == Sockets::Reopen {
-                reopened.push(at);
-            }
-        }
-        assert_eq!(reopened, [1_100, 2_200]);
     }
 }

@@ -10,54 +10,51 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::greeting::{Connection, GreetingError};
-use super::keys::Missing;
 use super::link::LinkEnd;
 
-/// What happens on the mesh.
 #[derive(Debug, Clone, PartialEq)]
 pub enum MeshEvent {
     /// A beacon arrived: complete and undamaged, but with unchecked content.
     Beacon {
-        /// Where it came from.
         from: Ipv4Addr,
         beacon: Box<Beacon>,
     },
     /// A datagram arrived that can't be read as a beacon, because of its version or its key.
     Unreadable {
-        /// Where it came from.
         from: Ipv4Addr,
         error: WireError,
     },
     /// A packet came in at the port of packets; it is not checked at all.
     Packet {
-        /// Where it came from.
         from: Ipv4Addr,
         bytes: Vec<u8>,
     },
     /// A link is up: hellos were exchanged, and the nodes fit each other.
     LinkUp {
         link: LinkId,
-        /// Who is at the other end.
         peer: Hello,
-        /// Who dialled.
         side: LinkSide,
     },
-    /// A dial came to nothing.
     DialFailed {
-        /// Who was dialled.
         peer: NodeId,
     },
     /// A frame arrived over a link; never a `Hello`.
-    Frame { link: LinkId, frame: Frame },
+    Frame {
+        link: LinkId,
+        frame: Frame,
+    },
     /// A link is closed, and not by this node.
-    LinkDown { link: LinkId },
+    LinkDown {
+        link: LinkId,
+    },
     /// A link ended because the peer sent something that is not a frame.
-    Malformed { link: LinkId },
+    Malformed {
+        link: LinkId,
+    },
     /// More fleet keys are in use than before; some may still be missing.
     KeysRead,
     /// A required task has ended: the mesh is incomplete.
     Failed {
-        /// Which, and how.
         reason: String,
     },
 }
@@ -66,29 +63,16 @@ pub enum MeshEvent {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Cable {
-    /// As it is.
     Whole,
     /// Everything in and out is dropped.
     Cut,
 }
 
-/// What a task has to tell the [`Mesh`].
+/// What a task has to tell the [`Mesh`](super::Mesh).
 #[derive(Debug)]
 pub(super) enum Note {
-    Beacon {
-        from: Ipv4Addr,
-        beacon: Box<Beacon>,
-    },
-    Unreadable {
-        from: Ipv4Addr,
-        error: WireError,
-    },
-    Packet {
-        from: Ipv4Addr,
-        bytes: Vec<u8>,
-    },
-    /// All keys were read, or why one was not.
-    Keys(Missing),
+    Datagram(MeshEvent),
+    KeysRead,
     Greeted {
         connection: Box<Connection>,
         peer: Hello,
@@ -114,17 +98,14 @@ impl Note {
     /// What remains of it if the cable is cut: links and dials fail.
     pub(super) fn through_cut(self) -> Option<Self> {
         match self {
-            Self::Beacon { .. }
-            | Self::Unreadable { .. }
-            | Self::Packet { .. }
-            | Self::Frame { .. } => None,
+            Self::Datagram(_) | Self::Frame { .. } => None,
             Self::Greeted { peer, side, .. } => match side {
                 LinkSide::Dialled => {
                     Some(Self::DialFailed { peer: peer.node, error: GreetingError::Cut })
                 }
                 LinkSide::Accepted => None,
             },
-            Self::Keys(_) | Self::DialFailed { .. } | Self::Ended { .. } => Some(self),
+            Self::KeysRead | Self::DialFailed { .. } | Self::Ended { .. } => Some(self),
         }
     }
 }

@@ -29,7 +29,6 @@ const MARGIN: Duration = Duration::from_millis(3);
 ///
 /// No healthy peer is probed for it, as the echo that a peer returns waits for this time at both
 /// ends, and has `probe_after − beacon_period` to spare.
-#[must_use]
 pub(crate) fn gather_time(times: &MeshTimes) -> Option<Duration> {
     let spare = times.probe_after.saturating_sub(times.beacon_period) / 2;
     let time = spare.saturating_sub(MARGIN).min(LONGEST);
@@ -163,9 +162,6 @@ impl Shared {
     }
 
     /// Lets datagrams wait, or wake the process.
-    ///
-    /// # Errors
-    /// The system can't report datagrams; the socket is closed.
     pub(super) fn let_wait(self, may_wait: bool) -> io::Result<Self> {
         match (self, may_wait) {
             (Self::Awaited(socket), true) => socket.into_std().map(Self::Gathered),
@@ -209,20 +205,6 @@ mod tests {
 
     const MS: fn(u64) -> Duration = Duration::from_millis;
 
-    /// Counts this many datagrams in each period, and returns whether they may wait after it.
-    fn after(per_time: &[u32]) -> Vec<bool> {
-        let mut now = Instant::now();
-        let mut traffic = Traffic::new(Some(LONGEST), now);
-        let judged = per_time.iter().map(|count| {
-            now += Traffic::JUDGE_EVERY;
-            for _ in 0..*count {
-                traffic.note_arrival();
-            }
-            traffic.may_wait(now).is_some()
-        });
-        judged.collect()
-    }
-
     /// Traffic that was judged after this many datagrams, and when.
     fn judged(gather_time: Option<Duration>, count: u32) -> (Traffic, Instant) {
         let start = Instant::now();
@@ -237,7 +219,10 @@ mod tests {
 
     #[test]
     fn beacons_of_several_peers_wait_and_those_of_one_do_not() {
-        assert_eq!(after(&[0, 20, 40, 120, 20]), [false, false, true, true, false]);
+        for (count, waits) in [(0, false), (20, false), (40, true), (120, true)] {
+            let (mut traffic, now) = judged(Some(LONGEST), count);
+            assert_eq!(traffic.may_wait(now).is_some(), waits, "{count}");
+        }
     }
 
     #[test]

@@ -50,8 +50,8 @@ pub(super) enum GreetingError {
     Unproven,
     #[error("{0}")]
     Handshake(#[from] HandshakeError),
-    #[error("a frame was modified in transit")]
-    Forged,
+    #[error("{0}")]
+    Codec(#[from] CodecError),
     #[error("it dials node {0}")]
     NotThisNode(NodeId),
     #[error("it dials as node {preamble} and is node {hello}")]
@@ -68,15 +68,6 @@ pub(super) enum GreetingError {
     Address(Box<Hello>),
     #[error("the cable is cut by fault injection")]
     Cut,
-}
-
-impl From<CodecError> for GreetingError {
-    fn from(error: CodecError) -> Self {
-        match error {
-            CodecError::Io(error) => Self::Io(error),
-            CodecError::Forged => Self::Forged,
-        }
-    }
 }
 
 /// Connects and exchanges hellos, within the time limits for either.

@@ -8,50 +8,37 @@ use tokio::sync::watch;
 
 use super::proven::Proven;
 
-/// The most incarnations that are known; one more replaces the one that was silent for longest. As
-/// many as the membership tracks, so that the peers always have room.
+/// Beyond so many incarnations, those that are not peers are forgotten. As many as the membership
+/// tracks, so that the peers always have room.
 const MOST: usize = 512;
 
 /// An address, and a process at it.
 pub(super) type Incarnation = (Ipv4Addr, Nonce);
 
-/// Notes the beacons that come in.
 #[derive(Debug)]
 pub(super) struct Hearing {
-    heard: watch::Sender<Incarnations>,
+    heard: watch::Sender<BTreeMap<Incarnation, u64>>,
     proven: Proven,
 }
 
 /// The latest beacon of each incarnation at any moment.
 #[derive(Debug, Clone)]
-pub(super) struct Heard(watch::Receiver<Incarnations>);
-
-#[derive(Debug, Default)]
-struct Incarnations {
-    latest: BTreeMap<Incarnation, Latest>,
-    /// How many beacons were noted.
-    noted: u64,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Latest {
-    /// The highest sequence.
-    sequence: u64,
-    /// The number of the beacon that was noted last.
-    noted: u64,
-}
+pub(super) struct Heard(watch::Receiver<BTreeMap<Incarnation, u64>>);
 
 impl Hearing {
-    /// Nobody was heard yet.
     pub(super) fn start(proven: Proven) -> (Self, Heard) {
-        let (heard, known) = watch::channel(Incarnations::default());
+        let (heard, known) = watch::channel(BTreeMap::new());
         (Self { heard, proven }, Heard(known))
     }
 
-    /// Notes a beacon of this incarnation.
+    /// Notes a beacon of this incarnation. One that was recorded makes no packet look younger.
     pub(super) fn note(&self, incarnation: Incarnation, sequence: u64) {
         self.heard.send_if_modified(|known| {
-            known.note(incarnation, sequence, &self.proven);
+            if known.len() >= MOST && !known.contains_key(&incarnation) {
+                known.retain(|(address, nonce), _| self.proven.is(*address, *nonce));
+            }
+            let latest = known.entry(incarnation).or_default();
+            *latest = sequence.max(*latest);
             // Nobody waits for it.
             false
         });
@@ -61,30 +48,7 @@ impl Hearing {
 impl Heard {
     /// The highest sequence that was heard of this incarnation.
     pub(super) fn latest(&self, incarnation: Incarnation) -> Option<u64> {
-        self.0.borrow().latest.get(&incarnation).map(|latest| latest.sequence)
-    }
-}
-
-impl Incarnations {
-    fn note(&mut self, incarnation: Incarnation, sequence: u64, proven: &Proven) {
-        self.noted += 1;
-        let noted = self.noted;
-        if let Some(latest) = self.latest.get_mut(&incarnation) {
-            // A beacon that was recorded makes no packet look younger.
-            *latest = Latest { sequence: latest.sequence.max(sequence), noted };
-            return;
-        }
-        if self.latest.len() >= MOST && !self.make_room(proven) {
-            return;
-        }
-        self.latest.insert(incarnation, Latest { sequence, noted });
-    }
-
-    /// Forgets the incarnation that was silent for longest and is not a peer, if there is one.
-    fn make_room(&mut self, proven: &Proven) -> bool {
-        let strangers = self.latest.iter().filter(|((at, nonce), _)| !proven.is(*at, *nonce));
-        let silent = strangers.min_by_key(|(_, latest)| latest.noted).map(|(known, _)| *known);
-        silent.is_some_and(|silent| self.latest.remove(&silent).is_some())
+        self.0.borrow().get(&incarnation).copied()
     }
 }
 
@@ -107,26 +71,17 @@ mod tests {
         assert_eq!(heard.latest((Ipv4Addr::LOCALHOST, Nonce(1))), None, "at another address");
     }
 
-    /// Somebody who has recorded many restarts makes no room for packets of peers.
+    /// Somebody who has recorded many restarts takes no room from peers.
     #[test]
-    fn strangers_replace_each_other_and_no_peer() {
+    fn strangers_are_forgotten_and_no_peer_is() {
         let (peers, proven) = Proven::nobody();
         let (hearing, heard) = Hearing::start(proven);
         let of = |nonce| (ADDRESS, Nonce(nonce));
-        let all = || 0..2 * MOST as u64;
         peers.send_replace([of(0), of(3)].into());
-        for nonce in all() {
+        for nonce in 0..=MOST as u64 {
             hearing.note(of(nonce), 5);
-            // It is heard all the time.
-            hearing.note(of(1), nonce);
         }
-        let known: Vec<u64> = all().filter(|nonce| heard.latest(of(*nonce)).is_some()).collect();
-        assert_eq!(known.len(), MOST);
-        assert_eq!(known[..3], [0, 1, 3]);
-        assert_eq!(known[3], 2 * MOST as u64 - (MOST as u64 - 3), "the latest ones");
-
-        peers.send_replace(known.iter().map(|nonce| of(*nonce)).collect());
-        hearing.note(of(2), 1);
-        assert_eq!(heard.latest(of(2)), None, "there are peers only");
+        let known = (0..=MOST as u64).filter(|nonce| heard.latest(of(*nonce)).is_some());
+        assert_eq!(known.collect::<Vec<_>>(), [0, 3, MOST as u64]);
     }
 }

@@ -10,7 +10,6 @@ use tracing::warn;
 ///
 /// Loopback has none, and an interface that is down can't be found: then it is made of the address,
 /// which is different on every node as well.
-#[must_use]
 pub(crate) fn mac_of(address: Ipv4Addr) -> Mac {
     if address.is_loopback() {
         return Mac::of(address);
@@ -25,7 +24,6 @@ pub(crate) fn mac_of(address: Ipv4Addr) -> Mac {
 
 /// The IPv4 address of the interface of this name: the present one as long as it has that, otherwise
 /// the first. One that it has given itself (RFC 3927) only if there is no other.
-#[must_use]
 pub(crate) fn address_of(interface: &str, present: Option<Ipv4Addr>) -> Option<Ipv4Addr> {
     let all = interfaces();
     let of_it = all.iter().filter(|of| of.interface_name == interface).filter_map(ipv4);

@@ -30,7 +30,6 @@ pub(super) const WAITING: usize = 8;
 /// could discard what the peer has not read yet.
 const FAREWELL: Duration = Duration::from_secs(1);
 
-/// Why a link ended.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum LinkEnd {
     #[error("closed by this node")]
@@ -38,11 +37,9 @@ pub(super) enum LinkEnd {
     #[error("closed by the peer")]
     Closed,
     #[error("{0}")]
-    Io(#[from] io::Error),
+    Codec(#[from] CodecError),
     #[error("{0}")]
     Wire(#[from] WireError),
-    #[error("a frame was modified in transit")]
-    Forged,
     #[error("a second hello")]
     SecondHello,
     #[error("{LINK_QUEUE} frames wait to leave")]
@@ -59,23 +56,14 @@ impl LinkEnd {
         match self {
             Self::Wire(_) | Self::SecondHello => true,
             // The length of a frame is beyond the limit.
-            Self::Io(error) => error.kind() == io::ErrorKind::InvalidData,
+            Self::Codec(CodecError::Io(error)) => error.kind() == io::ErrorKind::InvalidData,
             // Nor is it the peer that has sent a forged one.
-            Self::Forged
+            Self::Codec(CodecError::Forged)
             | Self::ClosedHere
             | Self::Closed
             | Self::QueueFull
             | Self::Mended
             | Self::TooMany => false,
-        }
-    }
-}
-
-impl From<CodecError> for LinkEnd {
-    fn from(error: CodecError) -> Self {
-        match error {
-            CodecError::Io(error) => Self::Io(error),
-            CodecError::Forged => Self::Forged,
         }
     }
 }

@@ -30,29 +30,18 @@ struct Kind {
     kept_out: u64,
 }
 
-/// How many lines of this kind were suppressed before one that passes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Unlogged(u64);
-
-impl Unlogged {
-    /// The value of a log field; `None`, which omits the field, if nothing was suppressed.
-    pub(super) fn count(self) -> Option<u64> {
-        Some(self.0).filter(|count| *count > 0)
-    }
-}
-
 impl<K: Ord + Clone> LogGate<K> {
     /// `allowance`: lines per minute and kind.
     pub(super) fn new(allowance: u32) -> Self {
         Self { allowance, kinds: BTreeMap::new() }
     }
 
-    /// Whether a line may be logged now.
-    pub(super) fn opens(&mut self, kind: &K) -> Option<Unlogged> {
+    /// Whether a line may be logged now, and how many of its kind were suppressed before it.
+    pub(super) fn opens(&mut self, kind: &K) -> Option<u64> {
         self.opens_at(kind, Instant::now())
     }
 
-    fn opens_at(&mut self, kind: &K, now: Instant) -> Option<Unlogged> {
+    fn opens_at(&mut self, kind: &K, now: Instant) -> Option<u64> {
         let is_over = |kind: &Kind| now.duration_since(kind.since) >= PERIOD;
         self.kinds.retain(|_, kind| !is_over(kind) || kind.kept_out > 0);
         if !self.kinds.contains_key(kind) && self.kinds.len() >= KINDS {
@@ -71,7 +60,7 @@ impl<K: Ord + Clone> LogGate<K> {
             return None;
         }
         known.passed += 1;
-        Some(Unlogged(std::mem::take(&mut known.kept_out)))
+        Some(std::mem::take(&mut known.kept_out))
     }
 }
 
@@ -83,14 +72,14 @@ mod tests {
     fn lines_beyond_the_limit_are_suppressed_and_counted() {
         let mut gate = LogGate::new(2);
         let start = Instant::now();
-        let passes = Some(Unlogged(0));
+        let passes = Some(0);
         assert_eq!(gate.opens_at(&1, start), passes);
         assert_eq!(gate.opens_at(&2, start), passes);
         assert_eq!(gate.opens_at(&1, start + PERIOD / 4), passes);
         for _ in 0..7 {
             assert_eq!(gate.opens_at(&1, start + PERIOD / 2), None);
         }
-        assert_eq!(gate.opens_at(&1, start + PERIOD), Some(Unlogged(7)));
+        assert_eq!(gate.opens_at(&1, start + PERIOD), Some(7));
         assert_eq!(gate.opens_at(&1, start + PERIOD), passes);
         assert_eq!(gate.opens_at(&1, start + PERIOD), None);
     }
@@ -102,6 +91,6 @@ mod tests {
         let passed = (0..10_000).filter(|name| gate.opens_at(name, start).is_some());
         assert_eq!(passed.count(), KINDS);
         assert!(gate.kinds.len() <= KINDS);
-        assert_eq!(gate.opens_at(&10_000, start + PERIOD), Some(Unlogged(0)));
+        assert_eq!(gate.opens_at(&10_000, start + PERIOD), Some(0));
     }
 }

@@ -21,10 +21,9 @@
 //! A task that panics, or ends although it never should, is reported as [`MeshEvent::Failed`]: a
 //! restarted node is better than half a mesh.
 //!
-//! Every task's handle is in one of the [`Mesh`]'s two `JoinSet`s (greetings: in the accept
-//! task's), so dropping the mesh ends them all. [`Mesh`] itself is owned by the runtime loop; its
-//! methods never wait, except for the next event and the end, and before the loop begins for the
-//! first attempt to read the fleet keys (200 ms at most).
+//! Every task's handle is in one of the [`Mesh`]'s `JoinSet`s (greetings: in the accept task's), so
+//! dropping the mesh ends them all. [`Mesh`] itself is owned by the runtime loop; its methods never
+//! wait, except for the next event, the keys and the end.
 //!
 //! A missing address, a missing cable or an interface that is down is not an error: the node serves
 //! alone, reports that once, and tries again every second. The sockets for datagrams are reopened
@@ -45,25 +44,27 @@ mod heard;
 mod interface;
 mod keys;
 mod link;
+mod links;
 mod log_gate;
 mod packets;
 mod proven;
 mod seal;
+mod sending;
 mod settings;
 mod socket;
 
-use std::collections::{BTreeMap, VecDeque};
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use bytes::Bytes;
 use elevator_fleet::model::NodeId;
-use elevator_fleet::node::{BeaconFate, FleetKeysStatus, LinkId, LinkSide};
-use elevator_fleet::wire::{Beacon, Frame, Hello, codec};
+use elevator_fleet::node::{BeaconFate, LinkId, LinkSide};
+use elevator_fleet::wire::codec;
+use elevator_fleet::wire::keyring::Keyring;
+use elevator_fleet::wire::{Beacon, Frame};
 use tokio::sync::{mpsc, watch};
-use tokio::task::{AbortHandle, JoinError, JoinSet};
+use tokio::task::{JoinError, JoinSet};
 use tracing::{error, info, trace, warn};
 
 pub(crate) use self::addresses::{OwnAddress, Residence};
@@ -73,12 +74,10 @@ pub(crate) use self::event::Cable;
 pub use self::event::MeshEvent;
 use self::event::Note;
 pub(crate) use self::gather::gather_time;
-use self::greeting::Connection;
 use self::heard::Hearing;
 pub(crate) use self::interface::{address_of, mac_of};
-use self::keys::KeyState;
-pub(crate) use self::link::LINK_QUEUE;
 use self::link::LinkEnd;
+use self::links::Links;
 use self::log_gate::LogGate;
 pub(crate) use self::packets::PacketSettings;
 pub(crate) use self::proven::Peers;
@@ -88,12 +87,7 @@ pub use self::settings::{LinkTimes, MeshSettings};
 use self::socket::DatagramSockets;
 pub use self::socket::MeshError;
 pub(crate) use self::socket::listen;
-
-/// The most links in total, several times as many as the largest fleet needs. More are refused.
-const LINKS: usize = 512;
-
-/// The most links per address. A further one replaces the oldest.
-const LINKS_PER_ADDRESS: usize = 4;
+use crate::fleet_key::Keys;
 
 /// How many events may wait for the runtime loop. Beyond it links wait, which their peers notice as
 /// a slow connection, and datagrams are dropped and counted: the next one serves.
@@ -102,63 +96,33 @@ pub(crate) const INBOX: usize = 1024;
 /// How long the shutdown of the mesh may take; what is still queued then is dropped.
 pub(crate) const SHUT_DOWN_LIMIT: Duration = Duration::from_secs(1);
 
-/// The log lines about a link.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum LinkLine {
-    Up,
-    Down,
-    TooMany,
-}
+/// What a task ends with: why its end is a failure, if it is one.
+type Loss = Option<&'static str>;
 
-/// The purpose of a task that has ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Task {
-    Accept,
-    Dial,
-    Datagrams,
-    Keys,
-    Link,
-}
-
-/// What the mesh waits for.
 enum Step {
     Note(Note),
-    Ended(Result<Task, JoinError>),
+    Ended(Result<Loss, JoinError>),
 }
 
-/// A link as the mesh keeps it.
-#[derive(Debug)]
-struct Link {
-    peer: NodeId,
-    /// The peer's address, verified against the connection's source.
-    address: Ipv4Addr,
-    queue: mpsc::Sender<Bytes>,
-    task: AbortHandle,
-}
-
-/// The node's sockets.
 #[derive(Debug)]
 pub struct Mesh {
     settings: Arc<MeshSettings>,
-    /// Tasks that may be ended at any moment: accept, dials.
-    openers: JoinSet<Task>,
-    /// Tasks that get time to send what is queued: datagrams, links.
-    carriers: JoinSet<Task>,
+    /// Tasks that may be ended at any moment: accept, dials, keys.
+    openers: JoinSet<Loss>,
+    /// Tasks that get time to send what is queued. So do those of the links.
+    carriers: JoinSet<Loss>,
     datagrams: mpsc::Sender<Outgoing>,
     packets: Option<mpsc::Sender<Outgoing>>,
-    links: BTreeMap<LinkId, Link>,
-    next_link: u64,
+    links: Links,
     inbox: mpsc::Receiver<Note>,
     notes: mpsc::Sender<Note>,
-    /// Links that this side gave up, which were not reported to the node yet.
-    given_up: VecDeque<LinkId>,
     counters: Arc<Counters>,
     proven: watch::Sender<Peers>,
     /// The sequence of the latest beacon, which packets name.
     beacon: Arc<AtomicU64>,
-    keys: KeyState,
+    /// The keys in use that the node knows of.
+    known_keys: Option<Arc<Keyring>>,
     dial_log: LogGate<NodeId>,
-    link_log: LogGate<(NodeId, LinkLine)>,
     replay_log: LogGate<()>,
     cable: Cable,
 }
@@ -177,25 +141,32 @@ impl Mesh {
         if settings.keys.let_machine_in() {
             warn!("no fleet key: any account on this machine can command the cars");
         }
-        let datagram_sockets = socket::at_start(&settings, socket::Kind::Datagrams, |settings| {
-            socket::datagrams(settings.hello.address, settings.broadcast)
-        })?;
+        let (broadcast, port) = (settings.broadcast, settings.link_port);
+        if broadcast.ip().is_broadcast() {
+            return Err(MeshError::LimitedBroadcast(broadcast));
+        }
+        let refused = |source| MeshError::Refused { address, broadcast, port, source };
+        let in_use = MeshError::DatagramsInUse { address, broadcast };
+        let datagram_sockets =
+            socket::at_start(socket::datagrams(address, broadcast), in_use, refused)?;
         let packet_sockets = match &settings.packets {
             Some(packets) => packets.at_start(&settings)?,
             None => None,
         };
-        let listener = socket::at_start(&settings, socket::Kind::Links, |settings| {
-            socket::listener(settings.hello.address, settings.link_port)
-        })?;
+        let in_use = MeshError::LinksInUse { address, port };
+        let listener = socket::at_start(socket::listener(address, port), in_use, refused)?;
         if datagram_sockets.is_none() || listener.is_none() {
             warn!(
                 %address,
-                broadcast = %settings.broadcast,
+                %broadcast,
                 "no network with these addresses: serving alone until there is one"
             );
         }
         // No sooner: nothing is read for a node that can't start.
-        let (keys, reading) = KeyState::begin(&settings.keys);
+        if !settings.keys.name_files() {
+            // Nothing keeps it waiting, not even for a thread. The task has the reason if it fails.
+            settings.keys.read().ok();
+        }
         let (notes, inbox) = mpsc::channel(INBOX);
         let (proven, peers) = Proven::nobody();
         let (hearing, heard) = Hearing::start(peers.clone());
@@ -209,13 +180,13 @@ impl Mesh {
             let task = DatagramTask::new(channel, settings, outgoing, notes.clone(), counters);
             carriers.spawn(async move {
                 task.run(sockets).await;
-                Task::Datagrams
+                Some("the task of the datagrams has ended")
             });
             datagrams
         };
         let datagrams = carry(Channel::Beacons(hearing), datagram_sockets);
         let packets = settings.packets.clone().map(|packets| {
-            let everybody = *packets.everybody(settings.broadcast).ip();
+            let everybody = *packets.everybody(broadcast).ip();
             let beacon = Arc::clone(&beacon);
             let seal = Seal::new(&settings.hello, everybody, beacon, peers.clone(), heard);
             carry(Channel::Packets(packets, seal), packet_sockets)
@@ -229,55 +200,47 @@ impl Mesh {
         );
         openers.spawn(async move {
             accept.await;
-            Task::Accept
+            Some("the task that takes connections in has ended")
         });
-        let reading = reading.run(notes.clone());
+        let reading = keys::read_all(Arc::clone(&settings.keys), notes.clone());
         openers.spawn(async move {
             reading.await;
-            Task::Keys
+            None
         });
         Ok(Self {
+            known_keys: settings.keys.get(),
             settings,
             openers,
             carriers,
             datagrams,
             packets,
-            links: BTreeMap::new(),
-            next_link: 1,
+            links: Links::new(notes.clone(), Arc::clone(&counters)),
             inbox,
             notes,
-            given_up: VecDeque::new(),
             counters,
             proven,
             beacon,
-            keys,
             dial_log: LogGate::new(log_gate::ONE),
-            link_log: LogGate::new(log_gate::SOME),
             replay_log: LogGate::new(log_gate::ONE),
             cable: Cable::Whole,
         })
     }
 
-    /// What has come and gone since the start.
-    #[must_use]
     pub(crate) fn counters(&self) -> &Counters {
         &self.counters
     }
 
     /// Waits until it was tried once to read the fleet keys, so that a node that starts is not alone
     /// for a moment because of them; for a short time only, as a disk may hang.
-    pub(crate) fn wait_for_keys(&mut self) {
-        self.keys.wait();
+    pub(crate) async fn wait_for_keys(&mut self) {
+        if tokio::time::timeout(keys::LIMIT, self.settings.keys.tried()).await.is_err() {
+            warn!("the fleet keys can't be read yet: serving alone until then");
+        }
+        self.known_keys = self.settings.keys.get();
     }
 
-    /// The fleet keys in use, if there are any.
-    pub(crate) fn fleet_keys_in_use(&self) -> Option<FleetKeysStatus> {
-        self.keys.in_use()
-    }
-
-    /// The fleet keys in use, and why others are missing.
-    pub(crate) fn fleet_keys(&self) -> FleetKeysStatus {
-        self.keys.status()
+    pub(crate) fn keys(&self) -> &Keys {
+        &self.settings.keys
     }
 
     /// Names the peers that have proven by their beacons that they hear this node. With a key, links
@@ -313,10 +276,7 @@ impl Mesh {
     pub(crate) fn set_cable(&mut self, cable: Cable) {
         self.cable = cable;
         if cable == Cable::Whole {
-            let links: Vec<LinkId> = self.links.keys().copied().collect();
-            for link in links {
-                self.give_up(link, &LinkEnd::Mended);
-            }
+            self.links.give_all_up(&LinkEnd::Mended);
         }
     }
 
@@ -362,7 +322,7 @@ impl Mesh {
             if notes.send(note).await.is_err() {
                 trace!("dial outlived the mesh");
             }
-            Task::Dial
+            None
         });
     }
 
@@ -370,37 +330,27 @@ impl Mesh {
     ///
     /// A link with a full queue is given up: its peer rejoins with its full state.
     pub fn send(&mut self, link: LinkId, frame: &Frame) {
-        let Some(known) = self.links.get(&link).filter(|_| self.cable == Cable::Whole) else {
-            return;
-        };
-        let sent = match codec::encode_frame(frame) {
-            Ok(bytes) => known.queue.try_send(bytes.into()).map_err(|refused| match refused {
-                mpsc::error::TrySendError::Full(_) => LinkEnd::QueueFull,
-                mpsc::error::TrySendError::Closed(_) => LinkEnd::Closed,
-            }),
-            Err(error) => Err(LinkEnd::Wire(error)),
-        };
-        if let Err(end) = sent {
-            self.give_up(link, &end);
+        if self.cable == Cable::Whole {
+            self.links.send(link, frame);
         }
     }
 
     /// Closes a link after everything sent before has left.
     pub(crate) fn close(&mut self, link: LinkId) {
-        // The link's task sends the rest of the queue when it sees that there are no senders left.
-        self.forget(link, &LinkEnd::ClosedHere);
+        self.links.close(link);
     }
 
     /// Waits for the next event. Cancel-safe: no event is lost.
     pub async fn next_event(&mut self) -> MeshEvent {
         loop {
-            if let Some(link) = self.given_up.pop_front() {
+            if let Some(link) = self.links.given_up.pop_front() {
                 return MeshEvent::LinkDown { link };
             }
             let step = tokio::select! {
                 Some(note) = self.inbox.recv() => Step::Note(note),
                 Some(ended) = self.openers.join_next() => Step::Ended(ended),
                 Some(ended) = self.carriers.join_next() => Step::Ended(ended),
+                Some(ended) = self.links.tasks.join_next() => Step::Ended(ended),
             };
             let event = match step {
                 Step::Note(note) => self.on_note(note),
@@ -415,17 +365,16 @@ impl Mesh {
     /// Closes every link, sends what is queued and ends every task, within [`SHUT_DOWN_LIMIT`].
     pub async fn shut_down(self) {
         let Self { openers, mut carriers, datagrams, packets, links, mut inbox, notes, .. } = self;
-        drop((openers, datagrams, packets, links, notes));
+        let mut linked = links.end();
+        drop((openers, datagrams, packets, notes));
         let ended = async {
-            loop {
+            while !(carriers.is_empty() && linked.is_empty()) {
+                // They are to end now, and a panic was logged.
                 tokio::select! {
                     // A link that waits for room in the inbox would not get to its end.
                     Some(_) = inbox.recv() => {}
-                    ended = carriers.join_next() => match ended {
-                        // They are to end now, and a panic was logged.
-                        Some(_) => {}
-                        None => break,
-                    },
+                    Some(_) = carriers.join_next() => {}
+                    Some(_) = linked.join_next() => {}
                 }
             }
         };
@@ -454,26 +403,13 @@ impl Mesh {
     /// How many events wait for the node's loop, how many datagrams wait to be sent, and how many frames
     /// wait at the link with the most.
     pub(crate) fn queued(&self) -> [usize; 3] {
-        fn length<T>(queue: &mpsc::Sender<T>) -> usize {
-            queue.max_capacity() - queue.capacity()
-        }
         let datagrams = length(&self.datagrams) + self.packets.as_ref().map_or(0, length);
-        let frames = self.links.values().map(|link| length(&link.queue)).max();
-        [length(&self.notes), datagrams, frames.unwrap_or(0)]
+        [length(&self.notes), datagrams, self.links.queued()]
     }
 
     fn enqueue(&self, queue: &mpsc::Sender<Outgoing>, outgoing: Outgoing) {
         if self.cable == Cable::Whole && queue.try_send(outgoing).is_err() {
             self.counters.add(Count::SendQueueFull);
-        }
-    }
-
-    /// Ends a link at once; the node gets an event.
-    fn give_up(&mut self, link: LinkId, end: &LinkEnd) {
-        if let Some(known) = self.links.get(&link) {
-            known.task.abort();
-            self.given_up.push_back(link);
-            self.forget(link, end);
         }
     }
 
@@ -483,11 +419,18 @@ impl Mesh {
             Cable::Cut => note.through_cut()?,
         };
         match note {
-            Note::Beacon { from, beacon } => Some(MeshEvent::Beacon { from, beacon }),
-            Note::Unreadable { from, error } => Some(MeshEvent::Unreadable { from, error }),
-            Note::Packet { from, bytes } => Some(MeshEvent::Packet { from, bytes }),
-            Note::Keys(missing) => self.keys.on_read(missing).then_some(MeshEvent::KeysRead),
-            Note::Greeted { connection, peer, side } => self.open(*connection, peer, side),
+            Note::Datagram(event) => Some(event),
+            Note::KeysRead => {
+                let keys = self.settings.keys.get();
+                let former = std::mem::replace(&mut self.known_keys, keys.clone());
+                let has_more =
+                    former.map(|keys| Arc::as_ptr(&keys)) != keys.map(|it| Arc::as_ptr(&it));
+                has_more.then(|| {
+                    info!("fleet keys have been read");
+                    MeshEvent::KeysRead
+                })
+            }
+            Note::Greeted { connection, peer, side } => self.links.open(*connection, peer, side),
             Note::DialFailed { peer, error } => {
                 if self.dial_log.opens(&peer).is_some() {
                     warn!(%peer, %error, "a peer that is heard can't be dialled");
@@ -496,78 +439,21 @@ impl Mesh {
             }
             Note::Frame { link, frame, place } => {
                 drop(place);
-                self.links.contains_key(&link).then_some(MeshEvent::Frame { link, frame })
+                self.links.has(link).then_some(MeshEvent::Frame { link, frame })
             }
-            Note::Ended { link, end } => self.forget(link, &end).then(|| {
-                if matches!(end, LinkEnd::Forged) {
-                    self.counters.add(Count::Forged);
-                }
-                if end.is_malformed() {
-                    self.counters.add(Count::Malformed);
-                    MeshEvent::Malformed { link }
-                } else {
-                    MeshEvent::LinkDown { link }
-                }
-            }),
+            Note::Ended { link, end } => self.links.on_ended(link, &end),
         }
-    }
-
-    /// Opens a link, unless there are too many. The oldest link of an address is replaced rather
-    /// than the newest refused: a machine that lost power leaves dead links behind.
-    fn open(&mut self, connection: Connection, peer: Hello, side: LinkSide) -> Option<MeshEvent> {
-        let of_address = |(_, known): &(&LinkId, &Link)| known.address == peer.address;
-        let mut siblings = self.links.iter().filter(of_address);
-        let oldest = siblings.next().map(|(link, _)| *link);
-        if siblings.count() + 1 >= LINKS_PER_ADDRESS
-            && let Some(oldest) = oldest
-        {
-            self.give_up(oldest, &LinkEnd::TooMany);
-        }
-        if side == LinkSide::Accepted && self.links.len() >= LINKS {
-            self.counters.add(Count::Refused);
-            let kind = (peer.node, LinkLine::TooMany);
-            if let Some(unlogged) = self.link_log.opens(&kind) {
-                warn!(peer = %kind.0, unlogged = unlogged.count(), "too many links: the newest are refused");
-            }
-            return None;
-        }
-        let link = LinkId(self.next_link);
-        self.next_link += 1;
-        let (queue, outgoing) = mpsc::channel(LINK_QUEUE);
-        let run = link::run(link, connection, outgoing, self.notes.clone());
-        let task = self.carriers.spawn(async move {
-            run.await;
-            Task::Link
-        });
-        let kind = (peer.node.clone(), LinkLine::Up);
-        if let Some(unlogged) = self.link_log.opens(&kind) {
-            let Hello { node, address, .. } = &peer;
-            info!(link = link.0, peer = %node, %address, ?side, unlogged = unlogged.count(), "link up");
-        }
-        let known = Link { peer: peer.node.clone(), address: peer.address, queue, task };
-        self.links.insert(link, known);
-        Some(MeshEvent::LinkUp { link, peer, side })
-    }
-
-    /// Drops the state of a link; returns whether there was any.
-    fn forget(&mut self, link: LinkId, end: &LinkEnd) -> bool {
-        let Some(known) = self.links.remove(&link) else {
-            return false;
-        };
-        let kind = (known.peer, LinkLine::Down);
-        if let Some(unlogged) = self.link_log.opens(&kind) {
-            info!(link = link.0, peer = %kind.0, reason = %end, unlogged = unlogged.count(), "link down");
-        }
-        true
     }
 }
 
+fn length<T>(queue: &mpsc::Sender<T>) -> usize {
+    queue.max_capacity() - queue.capacity()
+}
+
 /// Why a task's end is a failure, if it is one.
-fn failure(ended: Result<Task, JoinError>) -> Option<String> {
+fn failure(ended: Result<Loss, JoinError>) -> Option<String> {
     match ended {
-        Ok(Task::Dial | Task::Keys | Task::Link) => None,
-        Ok(Task::Accept) => Some("the task that takes connections in has ended".to_owned()),
-        Ok(Task::Datagrams) => Some("the task of the datagrams has ended".to_owned()),
+        Ok(loss) => loss.map(str::to_owned),
         // This node gave a link up.
         Err(error) if error.is_cancelled() => None,
         Err(error) => Some(error.to_string()),

@@ -8,7 +8,6 @@ use elevator_fleet::election::ballot::packet;
 use super::MeshSettings;
 use super::socket::{self, DatagramSockets, MeshError};
 
-/// Where packets are sent and received.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PacketSettings {
     /// The UDP port, the same on every node and device. Default 46101; never 0, nor that of the
@@ -33,7 +32,6 @@ impl Default for PacketSettings {
     }
 }
 
-/// A socket that can't be opened.
 #[derive(Debug)]
 enum OpenError {
     /// It can't be bound to its interface.
@@ -43,7 +41,6 @@ enum OpenError {
 
 impl PacketSettings {
     /// Where packets to everybody go.
-    #[must_use]
     pub(crate) fn everybody(&self, broadcast: SocketAddrV4) -> SocketAddrV4 {
         SocketAddrV4::new(self.group.unwrap_or(*broadcast.ip()), self.port)
     }
@@ -53,21 +50,16 @@ impl PacketSettings {
         &self,
         settings: &MeshSettings,
     ) -> Result<Option<DatagramSockets>, MeshError> {
-        let address = settings.hello.address;
-        match self.open(settings) {
-            Ok(sockets) => Ok(Some(sockets)),
-            Err(OpenError::Interface(interface, source)) => Err(interface_error(interface, source)),
-            Err(OpenError::Address(error)) if socket::is_absent(&error) => Ok(None),
-            Err(OpenError::Address(error)) if error.kind() == io::ErrorKind::AddrInUse => {
-                let port = self.port;
-                Err(MeshError::PacketsInUse { address, port })
-            }
-            Err(OpenError::Address(source)) => Err(MeshError::PacketsRefused {
-                address,
-                everybody: self.everybody(settings.broadcast),
-                source,
-            }),
-        }
+        let (address, port) = (settings.hello.address, self.port);
+        let opened = match self.open(settings) {
+            Ok(sockets) => Ok(sockets),
+            Err(OpenError::Interface(name, source)) => return Err(interface_error(name, source)),
+            Err(OpenError::Address(error)) => Err(error),
+        };
+        let everybody = self.everybody(settings.broadcast);
+        socket::at_start(opened, MeshError::PacketsInUse { address, port }, |source| {
+            MeshError::PacketsRefused { address, everybody, source }
+        })
     }
 
     /// Opens the sockets again.

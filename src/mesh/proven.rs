@@ -12,7 +12,6 @@ use super::greeting::GreetingError;
 /// The address and the incarnation of each peer that counts.
 pub(crate) type Peers = BTreeSet<(Ipv4Addr, Nonce)>;
 
-/// The peers that count at any moment.
 #[derive(Debug, Clone)]
 pub(super) struct Proven(watch::Receiver<Peers>);
 

@@ -31,16 +31,8 @@ pub(super) struct Seal {
     beacon: Arc<AtomicU64>,
     proven: Proven,
     heard: Heard,
-    /// What was received of each peer. A peer that is lost for a moment keeps its window.
-    windows: BTreeMap<Incarnation, Window>,
-}
-
-/// Which of a peer's latest packets were received.
-#[derive(Debug, Clone, Copy, Default)]
-struct Window {
-    latest: u64,
-    /// Bit *n*: the one that is *n* before the latest.
-    received: u64,
+    /// The latest packet of each peer. A peer that is lost for a moment keeps it.
+    latest: BTreeMap<Incarnation, u64>,
 }
 
 impl Seal {
@@ -58,7 +50,7 @@ impl Seal {
             beacon,
             proven,
             heard,
-            windows: BTreeMap::new(),
+            latest: BTreeMap::new(),
         }
     }
 
@@ -96,42 +88,23 @@ impl Seal {
             return Err(Count::Unproven);
         };
         let is_recent = sealed.beacon.saturating_add(MOST_BEHIND) >= latest;
-        if self.addresses.contains(&sealed.to)
-            && is_recent
-            && self.window(peer).takes(sealed.sequence)
-        {
+        if self.addresses.contains(&sealed.to) && is_recent && self.is_next(peer, sealed.sequence) {
             Ok(Some(sealed.packet))
         } else {
             Err(Count::Replayed)
         }
     }
 
-    /// The window of this peer. Those of incarnations whose beacons are forgotten are too.
-    fn window(&mut self, peer: Incarnation) -> &mut Window {
-        if !self.windows.contains_key(&peer) {
-            self.windows.retain(|known, _| self.heard.latest(*known).is_some());
+    /// Notes this packet, unless it or a later one of the peer was received before. What is known of
+    /// an incarnation goes with its beacons.
+    fn is_next(&mut self, peer: Incarnation, sequence: u64) -> bool {
+        if !self.latest.contains_key(&peer) {
+            self.latest.retain(|known, _| self.heard.latest(*known).is_some());
         }
-        self.windows.entry(peer).or_default()
-    }
-}
-
-impl Window {
-    /// Notes this packet, unless it was received before or is too old to know.
-    fn takes(&mut self, sequence: u64) -> bool {
-        if sequence > self.latest {
-            let shift = u32::try_from(sequence - self.latest).unwrap_or(u32::MAX);
-            self.received = self.received.checked_shl(shift).unwrap_or(0) | 1;
-            self.latest = sequence;
-            return true;
-        }
-        let bit = u32::try_from(self.latest - sequence).ok().and_then(|age| 1_u64.checked_shl(age));
-        match bit {
-            Some(bit) if self.received & bit == 0 && sequence > 0 => {
-                self.received |= bit;
-                true
-            }
-            Some(_) | None => false,
-        }
+        let latest = self.latest.entry(peer).or_default();
+        let is_next = sequence > *latest;
+        *latest = sequence.max(*latest);
+        is_next
     }
 }
 
@@ -181,10 +154,6 @@ mod tests {
             self.seal.seal(b"vote", to, self.keys.sent().expect("a key"))
         }
 
-        fn votes(&mut self, count: usize) -> Vec<Vec<u8>> {
-            (0..count).map(|_| self.vote(0, EVERYBODY)).collect()
-        }
-
         /// Hears this beacon of the peer.
         fn hear(&self, nonce: u64, sequence: u64) {
             self.hearing.note((PEER, Nonce(nonce)), sequence);
@@ -202,94 +171,56 @@ mod tests {
         }
     }
 
+    /// A receiver that takes each of these packets of the peer as it says, after this beacon.
+    fn assert_taken(receiver: &mut Node, packets: &[(&[u8], Result<(), Count>)]) {
+        for (number, (packet, expected)) in packets.iter().enumerate() {
+            assert_eq!(receiver.open(packet, PEER), *expected, "packet {number}");
+        }
+    }
+
     #[test]
     fn a_packet_of_a_peer_is_taken_in_once() {
         let (mut sender, mut receiver) = (Node::at(PEER, 2), Node::at(OWN, 1));
-        let packets = sender.votes(70);
-        let open = |receiver: &mut Node, number: usize, from| receiver.open(&packets[number], from);
-
+        let [first, second, third] = [(); 3].map(|()| sender.vote(0, EVERYBODY));
         receiver.hear(2, 1);
-        assert_eq!(open(&mut receiver, 0, PEER), Err(Count::Unproven), "it does not count yet");
+        assert_taken(&mut receiver, &[(&first, Err(Count::Unproven))]);
         receiver.prove(2);
-        assert_eq!(open(&mut receiver, 1, PEER), Ok(()));
-        assert_eq!(open(&mut receiver, 1, PEER), Err(Count::Replayed));
-        assert_eq!(open(&mut receiver, 0, PEER), Ok(()), "overtaken");
-        assert_eq!(open(&mut receiver, 0, PEER), Err(Count::Replayed));
-        assert_eq!(open(&mut receiver, 2, OTHER), Err(Count::Unproven), "from another address");
-        assert_eq!(open(&mut receiver, 69, PEER), Ok(()));
-        assert_eq!(open(&mut receiver, 6, PEER), Ok(()), "64 are remembered");
-        assert_eq!(open(&mut receiver, 6, PEER), Err(Count::Replayed));
-        assert_eq!(open(&mut receiver, 5, PEER), Err(Count::Replayed), "too old to know");
-        // The peer has restarted.
+        let replayed = Err(Count::Replayed);
+        // One that was overtaken is not told from one that is sent again.
+        let expected = [(&second[..], Ok(())), (&second, replayed), (&first, replayed)];
+        assert_taken(&mut receiver, &expected);
+        assert_eq!(receiver.open(&third, OTHER), Err(Count::Unproven), "from another address");
+        assert_taken(&mut receiver, &[(&third, Ok(()))]);
+        // The peer is lost for a moment: an earlier process of it counts, as far as is known.
         receiver.hear(3, 1);
         receiver.prove(3);
-        assert_eq!(open(&mut receiver, 50, PEER), Err(Count::Unproven));
-    }
-
-    /// A node that has restarted has received nothing yet, but hears how old a packet is.
-    #[test]
-    fn a_receiver_that_has_restarted_takes_no_old_packet_in() {
-        let mut sender = Node::at(PEER, 2);
-        let packets: Vec<_> = (1..=100).map(|beacon| sender.vote(beacon, EVERYBODY)).collect();
-        let mut before = Node::at(OWN, 1);
-        before.hear(2, 1);
-        before.prove(2);
-        for packet in &packets {
-            assert_eq!(before.open(packet, PEER), Ok(()));
-        }
-        let mut receiver = Node::at(OWN, 9);
+        let earlier = Node::at(PEER, 3).vote(1, EVERYBODY);
+        assert_taken(&mut receiver, &[(&earlier, Ok(())), (&third, Err(Count::Unproven))]);
         receiver.prove(2);
-        assert_eq!(receiver.open(&packets[99], PEER), Err(Count::Unproven), "not heard");
-        receiver.hear(2, 165);
-        for packet in &packets {
-            assert_eq!(receiver.open(packet, PEER), Err(Count::Replayed));
-        }
-        assert_eq!(receiver.open(&sender.vote(101, EVERYBODY), PEER), Ok(()));
-    }
-
-    #[test]
-    fn a_peer_that_is_lost_for_a_moment_keeps_its_window() {
-        let (mut sender, mut receiver) = (Node::at(PEER, 2), Node::at(OWN, 1));
-        receiver.hear(2, 1);
-        receiver.prove(2);
-        let packet = sender.vote(1, EVERYBODY);
-        assert_eq!(receiver.open(&packet, PEER), Ok(()));
-        // Meanwhile an older process of it counts, as far as is known.
-        receiver.hear(3, 1);
-        receiver.prove(3);
-        let mut older = Node::at(PEER, 3);
-        assert_eq!(receiver.open(&older.vote(1, EVERYBODY), PEER), Ok(()));
-        assert_eq!(receiver.open(&packet, PEER), Err(Count::Unproven));
-        receiver.prove(2);
-        assert_eq!(receiver.open(&packet, PEER), Err(Count::Replayed));
-        assert_eq!(receiver.open(&sender.vote(2, EVERYBODY), PEER), Ok(()));
-    }
-
-    #[test]
-    fn a_packet_to_another_node_counts_for_nothing() {
-        let (mut sender, mut receiver) = (Node::at(PEER, 2), Node::at(OWN, 1));
-        receiver.hear(2, 1);
-        receiver.prove(2);
-        for (to, expected) in [(OWN, Ok(())), (EVERYBODY, Ok(())), (OTHER, Err(Count::Replayed))] {
-            assert_eq!(receiver.open(&sender.vote(1, to), PEER), expected, "{to}");
+        let next = sender.vote(2, EVERYBODY);
+        assert_taken(&mut receiver, &[(&third, replayed), (&next, Ok(()))]);
+        for (to, expected) in [(OWN, Ok(())), (OTHER, replayed)] {
+            assert_taken(&mut receiver, &[(&sender.vote(2, to), expected)]);
         }
     }
 
-    /// Somebody on the way holds packets back.
+    /// A receiver that has restarted has received nothing yet, but hears how old a packet is.
     #[test]
     fn a_packet_that_was_withheld_is_worth_nothing_after_64_beacons() {
         let (mut sender, mut receiver) = (Node::at(PEER, 2), Node::at(OWN, 1));
         receiver.prove(2);
-        let (older, younger) = (sender.vote(5, EVERYBODY), sender.vote(6, EVERYBODY));
+        let [older, younger, ahead, last] =
+            [5, 6, 71, u64::MAX].map(|beacon| sender.vote(beacon, EVERYBODY));
+        assert_taken(&mut receiver, &[(&younger, Err(Count::Unproven))]);
         receiver.hear(2, 70);
-        assert_eq!(receiver.open(&older, PEER), Err(Count::Replayed));
+        assert_taken(&mut receiver, &[(&older, Err(Count::Replayed))]);
+        // No beacon that is sent again makes a packet young.
         receiver.hear(2, 5);
-        assert_eq!(receiver.open(&older, PEER), Err(Count::Replayed), "no beacon makes it young");
-        assert_eq!(receiver.open(&younger, PEER), Ok(()));
-        // The packet has overtaken the beacon.
-        assert_eq!(receiver.open(&sender.vote(71, EVERYBODY), PEER), Ok(()));
+        // The packet that is ahead has overtaken the beacon.
+        let expected = [(&older[..], Err(Count::Replayed)), (&younger, Ok(())), (&ahead, Ok(()))];
+        assert_taken(&mut receiver, &expected);
         receiver.hear(2, u64::MAX);
-        assert_eq!(receiver.open(&sender.vote(u64::MAX, EVERYBODY), PEER), Ok(()));
+        assert_taken(&mut receiver, &[(&last, Ok(()))]);
     }
 
     #[test]

@@ -9,7 +9,6 @@ use elevator_fleet::wire::Hello;
 use super::PacketSettings;
 use crate::fleet_key::Keys;
 
-/// What the mesh has to know.
 #[derive(Debug, Clone)]
 pub struct MeshSettings {
     /// Who this node is: its address is where the sockets are bound.
@@ -17,20 +16,17 @@ pub struct MeshSettings {
     /// The receiver of beacons: the directed broadcast address of the LAN, or a multicast group.
     /// Its port is the one on which every node of the fleet sends and receives datagrams.
     pub broadcast: SocketAddrV4,
-    /// The TCP port on which to listen for links.
     pub link_port: u16,
     /// Where packets are sent and received, under a protocol that has a port of its own.
     pub packets: Option<PacketSettings>,
     /// How long broadcast datagrams are gathered if they only show that nodes are alive, as
     /// computed by `gather_time`; `None`: never.
     pub gather_time: Option<Duration>,
-    /// The time limits of links.
     pub times: LinkTimes,
     /// The fleet keys. Until they can be read the node serves alone.
     pub keys: Arc<Keys>,
 }
 
-/// The time limits of links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LinkTimes {
     /// To connect. Default 200 ms.

@@ -7,7 +7,6 @@ use std::time::Duration;
 use socket2::{Domain, SockRef, Socket, Type};
 use tokio::net::{TcpListener, TcpSocket, TcpStream, UdpSocket};
 
-use super::MeshSettings;
 use super::gather::Shared;
 
 /// How many connections the system may hold before they are accepted.
@@ -28,34 +27,19 @@ pub enum MeshError {
         "address = {address} with the port of broadcast = {broadcast} is in use by another \
          process: each node on a machine needs an address of its own"
     )]
-    DatagramsInUse {
-        /// The node's address.
-        address: Ipv4Addr,
-        /// Where beacons go.
-        broadcast: SocketAddrV4,
-    },
+    DatagramsInUse { address: Ipv4Addr, broadcast: SocketAddrV4 },
     /// Another process listens on the TCP port.
     #[error(
         "link_port = {port} at address = {address} is in use by another process: set another \
          link_port, or an address of the node's own"
     )]
-    LinksInUse {
-        /// The node's address.
-        address: Ipv4Addr,
-        /// The TCP port.
-        port: u16,
-    },
+    LinksInUse { address: Ipv4Addr, port: u16 },
     /// Another process uses the port of packets.
     #[error(
         "ballot.port = {port} at address = {address} is in use by another process: each node on a \
          machine needs an address of its own"
     )]
-    PacketsInUse {
-        /// The node's address.
-        address: Ipv4Addr,
-        /// The UDP port.
-        port: u16,
-    },
+    PacketsInUse { address: Ipv4Addr, port: u16 },
     /// The interface for packets isn't there.
     #[error("ballot.interface = {interface}: there is no such network interface")]
     UnknownInterface { interface: String },
@@ -67,43 +51,15 @@ pub enum MeshError {
     InterfaceRight { interface: String },
     /// The interface for packets can't be used for another reason.
     #[error("ballot.interface = {interface}: sockets can't be bound to it")]
-    Interface {
-        interface: String,
-        /// What the system says.
-        source: io::Error,
-    },
+    Interface { interface: String, source: io::Error },
     /// The system refuses the addresses for packets for another reason.
     #[error("can't open sockets for packets from address = {address} to {everybody}")]
-    PacketsRefused {
-        /// The node's address.
-        address: Ipv4Addr,
-        /// Where packets to everybody go.
-        everybody: SocketAddrV4,
-        /// What the system says.
-        source: io::Error,
-    },
+    PacketsRefused { address: Ipv4Addr, everybody: SocketAddrV4, source: io::Error },
     /// The system refuses the addresses for another reason.
     #[error(
-        "can't open sockets with address = {address}, broadcast = {broadcast}, link_port = \
-             {port}"
+        "can't open sockets with address = {address}, broadcast = {broadcast}, link_port = {port}"
     )]
-    Refused {
-        /// The node's address.
-        address: Ipv4Addr,
-        /// Where beacons go.
-        broadcast: SocketAddrV4,
-        /// The TCP port.
-        port: u16,
-        /// What the system says.
-        source: io::Error,
-    },
-}
-
-/// What a socket is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    Datagrams,
-    Links,
+    Refused { address: Ipv4Addr, broadcast: SocketAddrV4, port: u16, source: io::Error },
 }
 
 /// The sockets for datagrams. A socket bound to the node's own address never receives a broadcast,
@@ -114,25 +70,17 @@ pub(super) struct DatagramSockets {
     pub(super) shared: Shared,
 }
 
-/// Opens a socket at the start; `None` if its address isn't there yet.
+/// What opening a socket at the start has come to; `None` if its address isn't there yet.
 pub(super) fn at_start<T>(
-    settings: &MeshSettings,
-    kind: Kind,
-    open: impl FnOnce(&MeshSettings) -> io::Result<T>,
+    opened: io::Result<T>,
+    in_use: MeshError,
+    refused: impl FnOnce(io::Error) -> MeshError,
 ) -> Result<Option<T>, MeshError> {
-    let (address, broadcast) = (settings.hello.address, settings.broadcast);
-    let port = settings.link_port;
-    if broadcast.ip().is_broadcast() {
-        return Err(MeshError::LimitedBroadcast(broadcast));
-    }
-    match open(settings) {
+    match opened {
         Ok(socket) => Ok(Some(socket)),
         Err(error) if is_absent(&error) => Ok(None),
-        Err(error) if error.kind() == io::ErrorKind::AddrInUse => Err(match kind {
-            Kind::Datagrams => MeshError::DatagramsInUse { address, broadcast },
-            Kind::Links => MeshError::LinksInUse { address, port },
-        }),
-        Err(source) => Err(MeshError::Refused { address, broadcast, port, source }),
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse => Err(in_use),
+        Err(error) => Err(refused(error)),
     }
 }
 

@@ -12,8 +12,7 @@ use elevator_driver::FloorCount;
 use elevator_fleet::model::{FleetName, Mac, Role, Term};
 use elevator_fleet::node::MeshTimes;
 use elevator_fleet::wire::codec::WireError;
-use elevator_fleet::wire::keyring::Keyring;
-use elevator_fleet::wire::{Delta, NodeState, Nonce, Protocol};
+use elevator_fleet::wire::{Delta, Hello, NodeState, Nonce, Protocol};
 use socket2::SockRef;
 use tokio::time::timeout;
 
@@ -84,12 +83,11 @@ impl Lan {
     }
 }
 
-/// A mesh that has read its keys.
+/// A mesh that has its keys, as far as they can be read, when it starts.
 fn with_its_keys(settings: MeshSettings) -> Mesh {
-    let mut mesh = Mesh::start(settings).expect("a mesh");
-    mesh.wait_for_keys();
-    assert!(mesh.settings.keys.get().is_some());
-    mesh
+    settings.keys.read().ok();
+    assert!(settings.keys.get().is_some());
+    Mesh::start(settings).expect("a mesh")
 }
 
 fn fleet() -> FleetName {
@@ -124,6 +122,16 @@ async fn event(mesh: &mut Mesh) -> MeshEvent {
     timeout(PATIENCE, mesh.next_event()).await.expect("an event in time")
 }
 
+/// Waits until this is so.
+async fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+    let waiting = async {
+        while !is_so() {
+            tokio::task::yield_now().await;
+        }
+    };
+    timeout(PATIENCE, waiting).await.unwrap_or_else(|_| panic!("{what}: not in time"));
+}
+
 async fn link_up(mesh: &mut Mesh) -> LinkId {
     let event = event(mesh).await;
     let MeshEvent::LinkUp { link, .. } = event else {
@@ -132,10 +140,16 @@ async fn link_up(mesh: &mut Mesh) -> LinkId {
     link
 }
 
+/// Opens a link from one to the other.
+async fn link(from: &mut Mesh, to: &mut Mesh) -> (LinkId, LinkId) {
+    let Hello { node, address, .. } = to.settings.hello.clone();
+    from.dial(node, SocketAddrV4::new(address, to.settings.link_port));
+    (link_up(from).await, link_up(to).await)
+}
+
 async fn linked(lan: &Lan) -> (Mesh, LinkId, Mesh, LinkId) {
     let (mut one, mut two) = (lan.start(1), lan.start(2));
-    two.dial(name(1), lan.link_address(1));
-    let (link_of_two, link_of_one) = (link_up(&mut two).await, link_up(&mut one).await);
+    let (link_of_two, link_of_one) = link(&mut two, &mut one).await;
     (one, link_of_one, two, link_of_two)
 }
 
@@ -161,13 +175,19 @@ async fn a_broadcast_reaches_every_node_but_the_sender() {
     );
 }
 
-/// F5, F10
+/// Somebody who sends datagrams to node 1 from the address of this node.
+fn datagrams_of(lan: &Lan, node: u8) -> UdpSocket {
+    let socket = UdpSocket::bind((lan.address(node), 0)).expect("a socket");
+    socket.connect((lan.address(1), lan.broadcast.port())).expect("connected");
+    socket
+}
+
+/// F5, F10, E1: a datagram does not speak for a node at another address.
 #[tokio::test]
 async fn damaged_and_foreign_datagrams_are_counted_and_dropped() {
     let lan = Lan::new();
     let (mut one, two) = (lan.start(1), lan.start(2));
-    let stranger = UdpSocket::bind((lan.address(2), 0)).expect("a socket");
-    let to = SocketAddrV4::new(lan.address(1), lan.broadcast.port());
+    let (stranger, elsewhere) = (datagrams_of(&lan, 2), datagrams_of(&lan, 9));
     let sound = codec::encode_beacon(&beacon(&two, 1), &Keyring::default()).expect("encoded");
     let mut damaged = sound.clone();
     damaged[20] ^= 1;
@@ -177,97 +197,44 @@ async fn damaged_and_foreign_datagrams_are_counted_and_dropped() {
     *check = Crc::<u32>::new(&CRC_32_ISCSI).checksum(covered).to_le_bytes();
     let mut key = sound.clone();
     key[3] = 7;
-    for bytes in [&b"hello"[..], &damaged, &version, &key, &[0; 3000]] {
-        stranger.send_to(bytes, to).expect("sent");
+    elsewhere.send(&sound).expect("sent");
+    for bytes in [&b"hello"[..], &damaged, &version, &key, &[0; 3000], &sound] {
+        stranger.send(bytes).expect("sent");
     }
-    stranger.send_to(&sound, to).expect("sent");
     for error in [WireError::Version(99), WireError::Key(7)] {
         let other = MeshEvent::Unreadable { from: lan.address(2), error };
         assert_eq!(event(&mut one).await, other);
     }
     assert!(matches!(event(&mut one).await, MeshEvent::Beacon { .. }));
-    let counted = |count| one.counters().get(count);
-    for count in [
-        Count::Foreign,
-        Count::Oversized,
-        Count::Damaged,
-        Count::Version,
-        Count::Key,
-        Count::Received,
-    ] {
-        assert_eq!(counted(count), 1, "{count:?}");
-    }
-}
-
-/// What only the brain can tell of a beacon is counted with the rest.
-#[tokio::test]
-async fn what_became_of_a_beacon_is_counted() {
-    let lan = Lan::new();
-    let mut one = lan.start(1);
-    let from = lan.address(2);
-    let counted = |one: &Mesh| {
-        [Count::Foreign, Count::Unproven, Count::Replayed].map(|it| one.counters().get(it))
-    };
-    for (fate, expected) in [
-        (BeaconFate::Used, [0, 0, 0]),
-        (BeaconFate::Ignored, [0, 0, 0]),
-        (BeaconFate::Foreign, [1, 0, 0]),
-        (BeaconFate::Unproven, [1, 1, 0]),
-        (BeaconFate::Replayed, [1, 1, 1]),
-        (BeaconFate::Replayed, [1, 1, 2]),
-    ] {
-        one.note_fate(from, fate);
-        assert_eq!(counted(&one), expected, "{fate:?}");
-    }
-}
-
-/// E1: a datagram does not speak for a node at another address.
-#[tokio::test]
-async fn a_beacon_from_another_address_is_dropped() {
-    let lan = Lan::new();
-    let (mut one, two) = (lan.start(1), lan.start(2));
-    let stranger = UdpSocket::bind((lan.address(9), 0)).expect("a socket");
-    let to = SocketAddrV4::new(lan.address(1), lan.broadcast.port());
-    let forged = codec::encode_beacon(&beacon(&two, 7), &Keyring::default()).expect("encoded");
-    stranger.send_to(&forged, to).expect("sent");
-    two.unicast(lan.address(1), &beacon(&two, 1));
-    let MeshEvent::Beacon { beacon, .. } = event(&mut one).await else {
-        panic!("no beacon");
-    };
-    assert_eq!(beacon.sequence, 1);
-    assert_eq!(one.counters().get(Count::Address), 1);
+    one.note_fate(lan.address(2), BeaconFate::Replayed);
+    let counted = ["address", "damaged", "foreign", "key", "oversized", "received", "replayed"];
+    let expected = counted.into_iter().chain(["version"]).map(|name| (name.to_owned(), 1));
+    assert_eq!(one.counters().by_name(), expected.collect());
 }
 
 /// F3
 #[tokio::test]
 async fn frames_cross_a_link_in_order_both_ways() {
     let lan = Lan::new();
-    let (mut one, link_of_one, mut two, link_of_two) = linked(&lan).await;
-    for frame in [Frame::Synced, Frame::Probe, Frame::Alive] {
-        two.send(link_of_two, &frame);
-    }
-    one.send(link_of_one, &Frame::Delta(Delta::default()));
-    for expected in [Frame::Synced, Frame::Probe, Frame::Alive] {
-        let link = link_of_one;
-        let frame = expected;
-        assert_eq!(event(&mut one).await, MeshEvent::Frame { link, frame });
-    }
-    let expected = MeshEvent::Frame { link: link_of_two, frame: Frame::Delta(Delta::default()) };
-    assert_eq!(event(&mut two).await, expected);
-}
-
-#[tokio::test]
-async fn both_sides_of_a_link_know_who_is_there_and_who_dialled() {
-    let lan = Lan::new();
     let (mut one, mut two) = (lan.start(1), lan.start(2));
     two.dial(name(1), lan.link_address(1));
+    let mut links = Vec::new();
     for (mesh, node, expected) in
         [(&mut two, 1, LinkSide::Dialled), (&mut one, 2, LinkSide::Accepted)]
     {
-        let MeshEvent::LinkUp { peer, side, .. } = event(mesh).await else {
+        let MeshEvent::LinkUp { link, peer, side } = event(mesh).await else {
             panic!("no link");
         };
         assert_eq!((peer.node, side), (name(node), expected));
+        links.push(link);
+    }
+    let [link_of_two, link_of_one] = links[..] else { panic!("{links:?}") };
+    for frame in [Frame::Synced, Frame::Probe, Frame::Alive] {
+        two.send(link_of_two, &frame);
+    }
+    still_carries((&mut one, link_of_one), (&mut two, link_of_two)).await;
+    for frame in [Frame::Synced, Frame::Probe, Frame::Alive] {
+        assert_eq!(event(&mut one).await, MeshEvent::Frame { link: link_of_one, frame });
     }
 }
 
@@ -310,70 +277,41 @@ async fn the_end_of_the_mesh_sends_what_is_queued() {
 }
 
 #[tokio::test]
-async fn a_mesh_whose_cable_is_cut_says_nothing_and_mending_ends_its_links() {
+async fn a_cut_cable_carries_nothing_and_mending_it_ends_every_link() {
     let lan = Lan::new();
     let (mut one, link_of_one, mut two, link_of_two) = linked(&lan).await;
     one.set_cable(Cable::Cut);
     one.broadcast(&beacon(&one, 1));
     one.send(link_of_one, &Frame::Delta(Delta::default()));
-    one.set_cable(Cable::Whole);
-    let down = |link| MeshEvent::LinkDown { link };
-    assert_eq!(event(&mut one).await, down(link_of_one));
-    assert_eq!(event(&mut two).await, down(link_of_two));
-}
-
-#[tokio::test]
-async fn a_mesh_whose_cable_is_cut_hears_nothing_and_opens_no_link() {
-    let lan = Lan::new();
-    let (mut one, link_of_one, mut two, link_of_two) = linked(&lan).await;
-    one.set_cable(Cable::Cut);
     two.send(link_of_two, &Frame::Delta(Delta::default()));
-    two.close(link_of_two);
-    let down = MeshEvent::LinkDown { link: link_of_one };
-    assert_eq!(event(&mut one).await, down, "the frame before it was dropped");
-    one.dial(name(2), lan.link_address(2));
-    let failed = MeshEvent::DialFailed { peer: name(2) };
-    assert_eq!(event(&mut one).await, failed);
+    one.dial(name(9), lan.link_address(9));
+    assert_eq!(event(&mut one).await, MeshEvent::DialFailed { peer: name(9) });
+    one.set_cable(Cable::Whole);
+    for (mesh, link) in [(&mut one, link_of_one), (&mut two, link_of_two)] {
+        assert_eq!(event(mesh).await, MeshEvent::LinkDown { link });
+    }
 }
 
 #[tokio::test]
-async fn a_dial_that_nobody_answers_has_failed() {
-    let lan = Lan::new();
-    let mut two = lan.start(2);
-    two.dial(name(1), lan.link_address(1));
-    let peer = name(1);
-    assert_eq!(event(&mut two).await, MeshEvent::DialFailed { peer });
-}
-
-#[tokio::test]
-async fn a_node_that_does_not_go_with_this_one_is_refused_on_both_sides() {
+async fn a_dial_to_nobody_or_to_a_node_that_does_not_fit_has_failed() {
     let lan = Lan::new();
     let mut one = lan.start(1);
     let mut other_fleet = lan.settings(2);
     other_fleet.hello.fleet = FleetName::new("annex").expect("a name");
     let mut other_floors = lan.settings(3);
     other_floors.hello.floors = FloorCount::new(9).expect("floors");
-    for settings in [other_fleet, other_floors] {
+    for (settings, peer, at) in [
+        (other_fleet, 1, 1),
+        (other_floors, 1, 1),
+        // Another node is there.
+        (lan.settings(4), 7, 1),
+        (lan.settings(5), 8, 8),
+    ] {
         let mut mesh = with_its_keys(settings);
-        mesh.dial(name(1), lan.link_address(1));
-        let peer = name(1);
-        assert_eq!(event(&mut mesh).await, MeshEvent::DialFailed { peer });
+        mesh.dial(name(peer), lan.link_address(at));
+        assert_eq!(event(&mut mesh).await, MeshEvent::DialFailed { peer: name(peer) });
     }
-    let mut right = lan.start(4);
-    right.dial(name(1), lan.link_address(1));
-    let MeshEvent::LinkUp { peer, .. } = event(&mut one).await else {
-        panic!("no link");
-    };
-    assert_eq!(peer.node, name(4));
-}
-
-#[tokio::test]
-async fn a_dial_that_reaches_another_node_has_failed() {
-    let lan = Lan::new();
-    let (_one, mut two) = (lan.start(1), lan.start(2));
-    two.dial(name(7), lan.link_address(1));
-    let peer = name(7);
-    assert_eq!(event(&mut two).await, MeshEvent::DialFailed { peer });
+    link(&mut lan.start(6), &mut one).await;
 }
 
 /// A connection to node 1's link port by somebody at the address of this node who does not keep to
@@ -404,16 +342,23 @@ async fn still_carries(from: (&mut Mesh, LinkId), to: (&mut Mesh, LinkId)) {
 }
 
 #[tokio::test]
-async fn ports_in_use_are_named_by_key_and_value() {
+async fn addresses_that_can_not_be_used_are_named_by_key_and_value() {
     let lan = Lan::new();
+    let refused = |settings| Mesh::start(settings).expect_err("refused").to_string();
     let _one = lan.start(1);
-    let error = Mesh::start(lan.settings(1)).expect_err("in use");
-    assert!(matches!(error, MeshError::DatagramsInUse { .. }), "{error:?}");
-    assert!(error.to_string().contains(&format!("address = {}", lan.address(1))));
+    let named = format!("address = {}", lan.address(1));
+    assert!(refused(lan.settings(1)).contains(&named));
     let _listener = TcpListener::bind(lan.link_address(2)).expect("bound");
-    let error = Mesh::start(lan.settings(2)).expect_err("in use");
-    assert!(matches!(error, MeshError::LinksInUse { .. }), "{error:?}");
-    assert!(error.to_string().contains(&format!("link_port = {}", lan.link_port)));
+    let named = format!("link_port = {}", lan.link_port);
+    assert!(refused(lan.settings(2)).contains(&named));
+    let mut everywhere = lan.settings(3);
+    everywhere.broadcast.set_ip(Ipv4Addr::BROADCAST);
+    assert!(refused(everywhere).starts_with("broadcast = 255.255.255.255"));
+    let packets = packets::packets_of(&lan);
+    let _taken = UdpSocket::bind((lan.address(4), packets.port)).expect("a socket");
+    let named = format!("ballot.port = {}", packets.port);
+    let with_packets = MeshSettings { packets: Some(packets), ..lan.settings(4) };
+    assert!(refused(with_packets).starts_with(&named));
 }
 
 #[tokio::test]
@@ -430,12 +375,4 @@ async fn a_node_whose_address_is_not_there_starts_alone() {
     let peer = name(2);
     assert_eq!(event(&mut mesh).await, MeshEvent::DialFailed { peer });
     mesh.shut_down().await;
-}
-
-#[tokio::test]
-async fn the_limited_broadcast_address_is_refused() {
-    let mut settings = Lan::new().settings(1);
-    settings.broadcast.set_ip(Ipv4Addr::BROADCAST);
-    let error = Mesh::start(settings).expect_err("refused");
-    assert!(matches!(error, MeshError::LimitedBroadcast(_)), "{error:?}");
 }

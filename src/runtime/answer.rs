@@ -11,7 +11,7 @@ use elevator_fleet::settings::SessionEnd;
 use tracing::{debug, warn};
 
 use super::Running;
-use crate::journal::{Account, AuditEvent};
+use crate::journal::{Account, AuditEvent, Journal, Work};
 use crate::log;
 use crate::mqtt::Mqtt;
 use crate::operator::{Author, FaultInjection, Query, Reply, Request, SessionChange, TokenError};
@@ -71,7 +71,7 @@ impl Running {
                     Some(Author { operator: operator.clone(), reason: None, account });
                 Reply::Token(self.change_token(&change, &operator, now))
             }
-            Query::Audit => Reply::Audit(self.disk.audit()),
+            Query::Audit => Reply::Audit(self.disk.ask(Journal::audit)),
             Query::Presses => {
                 // The press that takes its place takes over its promise.
                 let is_promised = |press, call: &Call| {
@@ -81,9 +81,9 @@ impl Running {
                 let presses = self.presses.latest(is_promised, now, SystemTime::now());
                 Reply::Presses(presses, self.presses.forgotten())
             }
-            Query::Statistics => Reply::Statistics(self.disk.statistics()),
+            Query::Statistics => Reply::Statistics(self.disk.ask(Journal::statistics)),
             Query::KeepStatistics(changes) => {
-                Reply::StatisticsKept(self.disk.keep_statistics(changes))
+                Reply::StatisticsKept(self.disk.queue(Work::KeepStatistics(changes)))
             }
         };
         if reply.send(answer).is_err() {
@@ -141,15 +141,14 @@ impl Running {
         status.mqtt_refused = self.mqtt.as_ref().map(Mqtt::refused_topics).unwrap_or_default();
         status.mesh = self.mesh.counters().by_name();
         status.queues = self.queues();
-        status.fleet_keys = self.mesh.fleet_keys();
+        status.fleet_keys = self.mesh.keys().status();
         if let (Some(car), Some(panel)) = (&mut status.car, &self.panel) {
-            car.line = panel.counters();
-            car.panel = panel.url().to_string();
+            car.line = panel.line.counters();
+            car.panel = panel.url.to_string();
         }
         status
     }
 
-    /// What waits in each queue that the process has for the node.
     fn queues(&self) -> BTreeMap<String, usize> {
         let disk = usize::try_from(self.disk.queued()).unwrap_or(usize::MAX);
         let [events, datagrams, frames] = self.mesh.queued();

@@ -8,14 +8,13 @@ use elevator_fleet::settings::{Setting, Why, Words};
 use tracing::warn;
 
 use super::Running;
-use crate::journal::{Account, AuditEvent, AuditRecord};
+use crate::journal::{Account, AuditEvent, AuditRecord, Work};
 use crate::operator::Author;
 
 /// How many commands of one account are recorded in an [`HOUR`]. One that gives commands all the time
 /// takes a week to push the others out of the log.
 const MOST_COMMANDS: u64 = 60;
 
-/// From the first command of an account on.
 const HOUR: Duration = Duration::from_hours(1);
 
 /// How many accounts are counted one by one. More than these share what one may have: an operator at
@@ -112,10 +111,10 @@ impl Running {
         }
     }
 
-    /// Queues an event for the audit log.
     pub(super) fn record(&self, event: AuditEvent) -> Result<(), String> {
         let node = self.node.hello().node.clone();
-        self.disk.record(AuditRecord::now(node, event, SystemTime::now()))
+        let record = AuditRecord::now(node, event, SystemTime::now());
+        self.disk.queue(Work::Record(Box::new(record)))
     }
 }
 

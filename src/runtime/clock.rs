@@ -13,10 +13,9 @@ pub(super) const HEARTBEAT: Duration = Duration::from_millis(100);
 /// the time after which a car counts as hung, and far above the jitter of a busy machine.
 pub(super) const SUSPENDED_AFTER: Duration = Duration::from_millis(150);
 
-/// The monotonic clock since the start of the process.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Clock {
-    origin: Instant,
+    pub(super) origin: Instant,
 }
 
 impl Clock {

@@ -11,10 +11,9 @@ use tracing::{error, info, warn};
 
 use super::{RunError, hang};
 use crate::journal::{
-    self, AuditRecord, CommitTimes, Journal, JournalError, JournalWriter, Lost, Progress, Work,
+    self, CommitTimes, Journal, JournalError, JournalWriter, Lost, Progress, SubmitError, Work,
 };
 use crate::latch::{Latch, Refusal, commission};
-use crate::statistics::{Changes, Quarter, Slot};
 
 /// How long the journal may take to write its queue when the node ends.
 const FINISH_LIMIT: Duration = Duration::from_secs(2);
@@ -39,27 +38,22 @@ pub(super) struct Disk {
 enum State {
     Writes(JournalWriter),
     Failed {
-        /// Whether a missing journal may be made.
         lost: Lost,
         /// The task that tries to open the journal, once the loop waits for it.
         tries: JoinSet<Result<Opened, Refusal>>,
     },
 }
 
-/// The next event of the disk.
 #[derive(Debug)]
 pub(crate) enum DiskEvent {
     Progress(Progress),
     /// It works again, and its audit log has a hang that nobody has cleared (H3).
     Latched(Refusal),
-    /// It works again.
     Recovered {
-        /// What stands in the journal.
         restored: Restored,
     },
 }
 
-/// Whose journal is where.
 #[derive(Debug, Clone)]
 struct Home {
     directory: PathBuf,
@@ -67,7 +61,6 @@ struct Home {
     commits: Option<CommitTimes>,
 }
 
-/// A journal that can be written.
 #[derive(Debug)]
 struct Opened {
     writer: JournalWriter,
@@ -76,12 +69,7 @@ struct Opened {
     fleet_keys: FleetKeysStatus,
 }
 
-/// The disk has failed. Reported once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct DiskFailure;
-
 impl Home {
-    /// Opens the journal, and begins to write it.
     fn open(&self, lost: Lost) -> Result<Opened, RunError> {
         let Self { directory, node, commits } = self;
         let (journal, restored) = Journal::open_claimed(directory, node, lost)?;
@@ -95,7 +83,6 @@ impl Home {
         Ok(Opened { writer: writer.map_err(RunError::Thread)?, restored, fleet_keys })
     }
 
-    /// Whether a missing journal may be made.
     fn lost(&self) -> Lost {
         if commission::is_marked(&self.directory) { Lost::Refuse } else { Lost::MakeAnew }
     }
@@ -166,7 +153,6 @@ impl Disk {
         }
     }
 
-    /// How many batches wait for it.
     pub(super) fn queued(&self) -> u64 {
         match &self.state {
             State::Writes(writer) => writer.queued(),
@@ -198,49 +184,26 @@ impl Disk {
     }
 
     /// Queues a batch. Never waits.
-    pub(super) fn submit(&mut self, lsn: Lsn, changes: Vec<Change>) -> Result<(), DiskFailure> {
-        let submitted = match &self.state {
+    pub(super) fn submit(&self, lsn: Lsn, changes: Vec<Change>) -> Result<(), SubmitError> {
+        match &self.state {
             State::Writes(writer) => writer.submit(lsn, changes),
             State::Failed { .. } => Ok(()),
-        };
-        submitted.map_err(|refused| self.fail(&refused.to_string()))
+        }
     }
 
-    /// Queues a record for the audit log; [`finish`](Self::finish) waits until it is on disk. Never
-    /// waits.
+    /// Queues work; [`finish`](Self::finish) waits until it is done. Never waits.
     ///
     /// # Errors
-    /// Why the record will not be in the log.
-    pub(super) fn record(&self, record: AuditRecord) -> Result<(), String> {
-        self.queue(Work::Record(Box::new(record)))
-    }
-
-    /// Queues changes of the statistics. Never waits.
-    ///
-    /// # Errors
-    /// Why they will not be on disk.
-    pub(super) fn keep_statistics(&self, changes: Changes) -> Result<(), String> {
-        self.queue(Work::KeepStatistics(changes))
-    }
-
-    fn queue(&self, work: Work) -> Result<(), String> {
+    /// Why it will not be on disk.
+    pub(super) fn queue(&self, work: Work) -> Result<(), String> {
         match &self.state {
             State::Writes(writer) => writer.queue(work).map_err(|refused| refused.to_string()),
             State::Failed { .. } => Err("the disk has failed".to_owned()),
         }
     }
 
-    /// The receiver of the audit log. Never waits.
-    pub(super) fn audit(&self) -> oneshot::Receiver<Vec<AuditRecord>> {
-        self.ask(Journal::audit)
-    }
-
-    /// The receiver of the statistics. Never waits.
-    pub(super) fn statistics(&self) -> oneshot::Receiver<Vec<(Slot, Quarter)>> {
-        self.ask(Journal::statistics)
-    }
-
-    fn ask<T: Send + 'static>(
+    /// The receiver of something that is in the journal. Never waits.
+    pub(super) fn ask<T: Send + 'static>(
         &self,
         read: fn(&Journal) -> Result<T, JournalError>,
     ) -> oneshot::Receiver<T> {
@@ -255,13 +218,12 @@ impl Disk {
 
     /// Marks the disk as failed. It is tried again; the first pause doubles if it has not worked for
     /// long. A journal that is gone is not made anew: the node has run.
-    pub(super) fn fail(&mut self, reason: &str) -> DiskFailure {
+    pub(super) fn fail(&mut self, reason: &str) {
         error!(reason, "the disk has failed: lamps do not rely on it");
         let has_worked = self.since.elapsed() >= LONGEST_PAUSE;
         self.pause = if has_worked { FIRST_PAUSE } else { (self.pause * 2).min(LONGEST_PAUSE) };
         self.state = State::Failed { lost: Lost::Refuse, tries: JoinSet::new() };
         self.since = Instant::now();
-        DiskFailure
     }
 
     /// Writes what is queued, within a time limit.

@@ -42,7 +42,7 @@ pub(super) fn check_audit(data_dir: &Path, records: &[AuditRecord]) -> Result<()
 /// A latch that is being written, on its own thread: nothing that concerns the panel waits for it.
 #[derive(Debug)]
 pub(super) struct Latching {
-    hang: Hang,
+    pub(super) hang: Hang,
     done: oneshot::Receiver<io::Result<Kept>>,
 }
 
@@ -67,11 +67,6 @@ impl Latching {
             drop(report.send(latch::set(&data_dir, &latch)));
         })?;
         Ok(done)
-    }
-
-    /// The latched hang.
-    pub(super) fn hang(&self) -> &Hang {
-        &self.hang
     }
 
     /// Waits until the latch is on disk, for [`LATCH_LIMIT`] at most.

@@ -19,127 +19,54 @@ mod answer;
 mod audit;
 mod clock;
 mod disk;
+mod error;
 mod event;
 mod hang;
 mod planner;
 mod report;
+mod start;
 mod stop;
 mod supervisor;
 
-use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use elevator_driver::{MotorCommand, OpenError};
+use elevator_driver::MotorCommand;
 use elevator_fleet::car::HangEvidence;
-use elevator_fleet::dispatch::Dispatcher;
 use elevator_fleet::model::Timestamp;
 use elevator_fleet::node::{Action, FleetKeysStatus, Node, Report};
 use elevator_fleet::settings::Setting;
-use elevator_fleet::wire::Nonce;
 use tokio::sync::{broadcast, mpsc, watch};
 use tokio::time::Sleep;
-use tracing::{debug, error, info, warn};
+use tracing::{debug, info, warn};
 
 use self::audit::Commands;
 use self::clock::{Clock, LocalTime};
-use self::disk::{Disk, DiskEvent, DiskFailure};
-pub(crate) use self::event::{Event, Failure};
+use self::disk::{Disk, DiskEvent};
+pub use self::error::{Failure, RunError};
+pub(crate) use self::event::Event;
 use self::hang::Latching;
 use self::planner::Planner;
 use self::report::ReportLog;
 use self::supervisor::Supervisor;
 use crate::config::Settings;
-use crate::fleet_key::Keys;
-use crate::http::{Http, HttpSettings};
-use crate::journal::{AuditEvent, CommitTimes, JournalError};
-use crate::latch::{self, Refusal};
+use crate::http::Http;
+use crate::journal::AuditEvent;
 use crate::log;
-use crate::mesh::{
-    LinkTimes, Mesh, MeshError, MeshEvent, MeshSettings, Residence, gather_time, mac_of,
-};
+use crate::mesh::{Mesh, MeshEvent, Residence};
 use crate::mqtt::Mqtt;
-use crate::mqtt_metrics;
-use crate::operator::{
-    self, BindError, FaultInjection, NodeLoop, OperatorSocket, ReadingError, Request,
-};
+use crate::operator::{self, FaultInjection, OperatorSocket, Request};
 use crate::panel::Panel;
 use crate::presses::PressLog;
-use crate::tokens::{Scope, Tokens};
+use crate::tokens::Tokens;
 
 /// How a node ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// It was told to stop.
     Stopped,
     /// Its car did not reach a floor in time (F9). The motor is stopped.
     Hung(HangEvidence),
-}
-
-/// Why a node could not start, or could not continue. In the first case nothing was sent to the
-/// panel; in the second the motor is stopped.
-#[derive(Debug, thiserror::Error)]
-pub enum RunError {
-    /// Another node runs with the data directory, or it can't be used.
-    #[error(transparent)]
-    Operator(#[from] BindError),
-    /// The socket for reading can't be created.
-    #[error(transparent)]
-    Reading(#[from] ReadingError),
-    /// An operator has to clear a hang first (F9).
-    #[error(transparent)]
-    Latched(#[from] Refusal),
-    /// The journal can't be used.
-    #[error(transparent)]
-    Journal(#[from] JournalError),
-    /// The network's addresses can't be used.
-    #[error(transparent)]
-    Mesh(#[from] MeshError),
-    /// The panel's address can't be used.
-    #[error(transparent)]
-    Panel(#[from] OpenError),
-    /// The system provides no random numbers.
-    #[error("no random numbers")]
-    Random(#[from] getrandom::Error),
-    /// The system provides no thread.
-    #[error("no thread for the journal or the planner")]
-    Thread(#[source] io::Error),
-    /// The system can't deliver signals.
-    #[error("signals can't be received")]
-    Signals(#[source] io::Error),
-    /// A part of the running node has failed; the node has shut down properly.
-    #[error("the node can't continue: {0}")]
-    Failed(#[from] Failure),
-}
-
-impl RunError {
-    /// Whether another configuration, or the end of another node, would help. Otherwise the machine
-    /// is at fault.
-    #[must_use]
-    pub fn is_usage(&self) -> bool {
-        match self {
-            Self::Operator(_)
-            | Self::Reading(_)
-            | Self::Mesh(_)
-            | Self::Panel(_)
-            | Self::Latched(_) => true,
-            Self::Journal(error) => match error {
-                JournalError::Directory { .. }
-                | JournalError::Exposed(_)
-                | JournalError::Irregular { .. }
-                | JournalError::Rights { .. }
-                | JournalError::InUse { .. }
-                | JournalError::Foreign { .. }
-                | JournalError::Format { .. } => true,
-                JournalError::Lost { .. }
-                | JournalError::Audit(_)
-                | JournalError::Damaged { .. }
-                | JournalError::Failing { .. } => false,
-            },
-            Self::Random(_) | Self::Thread(_) | Self::Signals(_) | Self::Failed(_) => false,
-        }
-    }
 }
 
 /// Runs a node until it is told to stop by SIGINT or SIGTERM, or by SIGHUP if it was started in a
@@ -151,33 +78,10 @@ impl RunError {
 /// # Errors
 /// [`RunError`]: the node did not start.
 pub async fn run(settings: &Settings) -> Result<Outcome, RunError> {
-    let signal = stop::signal().map_err(RunError::Signals)?;
-    Box::pin(run_until(settings, signal)).await
-}
-
-/// Like [`run`], until `stop` completes.
-///
-/// # Errors
-/// [`RunError`]: the node did not start.
-pub(crate) async fn run_until(
-    settings: &Settings,
-    stop: impl Future<Output = ()>,
-) -> Result<Outcome, RunError> {
-    run_with(settings, settings.dispatcher(), stop).await
-}
-
-/// Like [`run_until`], with another dispatcher at first.
-async fn run_with(
-    settings: &Settings,
-    dispatcher: Box<dyn Dispatcher + Send>,
-    stop: impl Future<Output = ()>,
-) -> Result<Outcome, RunError> {
+    let stop = stop::signal().map_err(RunError::Signals)?;
     tokio::pin!(stop);
-    let mut dispatcher = Some(dispatcher);
     loop {
-        let dispatcher = dispatcher.take().unwrap_or_else(|| settings.dispatcher());
-        let run = Box::pin(run_once(settings, dispatcher, stop.as_mut()));
-        if let Some(outcome) = run.await? {
+        if let Some(outcome) = Box::pin(run_once(settings, stop.as_mut())).await? {
             return Ok(outcome);
         }
     }
@@ -187,10 +91,9 @@ async fn run_with(
 /// to its peers it is another process.
 async fn run_once(
     settings: &Settings,
-    dispatcher: Box<dyn Dispatcher + Send>,
     stop: impl Future<Output = ()>,
 ) -> Result<Option<Outcome>, RunError> {
-    let mut running = Running::start(settings, dispatcher)?;
+    let mut running = Box::pin(Running::start(settings, settings.dispatcher())).await?;
     let ending = running.run(stop).await;
     let latching = match &ending {
         // Immediately: the motor was already told to stop.
@@ -208,7 +111,6 @@ async fn run_once(
     }
 }
 
-/// Why the loop ended.
 #[derive(Debug)]
 enum Ending {
     Stopped,
@@ -218,8 +120,6 @@ enum Ending {
     Failed(Failure),
 }
 
-/// A node that runs.
-#[derive(Debug)]
 struct Running {
     clock: Clock,
     local_time: LocalTime,
@@ -263,100 +163,6 @@ struct Running {
 }
 
 impl Running {
-    fn start(
-        settings: &Settings,
-        dispatcher: Box<dyn Dispatcher + Send>,
-    ) -> Result<Self, RunError> {
-        let mut socket =
-            OperatorSocket::bind(&settings.data_dir)?.with_reading(settings.reading.as_ref())?;
-        latch::check(&settings.data_dir)
-            .inspect_err(|refusal| hang::note(refusal, &settings.node))?;
-        let (commits, data_dir) = (commit_times(), &settings.data_dir);
-        let (disk, restored, keys) = Disk::open(data_dir, &settings.node, commits.clone())?;
-        let (nonce, seed) = (Nonce(getrandom::u64()?), getrandom::u64()?);
-        let residence = Residence::of(&settings.address);
-        let address = residence.address();
-        info!(
-            node = %settings.node,
-            role = %settings.role,
-            fleet = %settings.fleet,
-            %address,
-            records = restored.records.len(),
-            "node starts"
-        );
-        let mac = settings.mac.unwrap_or_else(|| mac_of(address));
-        let node = Node::new(settings.brain(address, mac, nonce, restored, seed))
-            .with_schedule(settings.dispatch.schedule.clone());
-        let mut mesh = Mesh::start(MeshSettings {
-            hello: node.hello().clone(),
-            broadcast: settings.broadcast,
-            link_port: settings.link_port,
-            packets: settings.packets.clone(),
-            gather_time: gather_time(&settings.mesh),
-            times: LinkTimes::default(),
-            keys: Arc::new(Keys::new(settings.keys.clone(), settings.fleet.clone(), address)),
-        })?;
-        let panel = settings
-            .panel
-            .as_ref()
-            .map(|url| Panel::open(url, settings.floors, settings.panel_line))
-            .transpose()?;
-        // The panel has its line by now, whatever the disk does that the keys are on.
-        mesh.wait_for_keys();
-        let planner = Planner::start(dispatcher, settings.kinematics).map_err(RunError::Thread)?;
-        let (asked, requests) = mpsc::channel(operator::REQUESTS);
-        let (reports, _) = broadcast::channel(operator::EVENTS);
-        let node_loop = NodeLoop::new(asked);
-        let (tokens, known_tokens) = watch::channel(Arc::new(Tokens::of(node.settings())));
-        let (mqtt, mqtt_counted) = start_mqtt(settings, &node_loop, &reports).unzip();
-        let counted = (mqtt_counted, commits);
-        let http = start_http(settings, &mut socket, counted, &node_loop, &reports, known_tokens);
-        let mut running = Self {
-            clock: Clock::start(),
-            local_time: LocalTime::of_system(),
-            wall_clock_at: Timestamp::START,
-            node,
-            residence,
-            has_moved: false,
-            mesh,
-            panel,
-            disk,
-            recorded_keys: keys,
-            commands: Commands::default(),
-            planner,
-            requests,
-            log: ReportLog::new(settings.node.clone()),
-            presses: PressLog::default(),
-            reports,
-            _socket: socket,
-            http,
-            tokens,
-            mqtt,
-            supervisor: Supervisor::from_environment(),
-            lease: settings.panel_line.lease,
-            timer: Box::pin(tokio::time::sleep(Duration::ZERO)),
-            turned: Timestamp::START,
-            lapses: 0,
-            hung: None,
-            failure: None,
-            faults: settings.faults,
-        };
-        let now = running.clock.now();
-        // Before the lamps are lit that only the disk would justify (P5).
-        if running.disk.has_failed() {
-            running.node.handle_disk_failed(now);
-        }
-        running.record_keys();
-        running.set_wall_clock(now);
-        running.turned = now;
-        running.node.start(now);
-        running.drain();
-        running.turned = running.clock.now();
-        running.supervisor.show(running.node.node_state());
-        running.supervisor.ready();
-        Ok(running)
-    }
-
     /// Runs turns until the node has to end or can't continue.
     async fn run(&mut self, stop: impl Future<Output = ()>) -> Ending {
         tokio::pin!(stop);
@@ -402,7 +208,9 @@ impl Running {
             event = self.mesh.next_event() => Event::Mesh(event),
             event = next_of(&mut self.panel) => event,
             event = self.disk.next() => Event::Disk(event),
-            event = next_plan(&mut self.planner) => event,
+            plan = self.planner.plan() => {
+                plan.map_or_else(|| Event::ended("the planner"), Event::Planned)
+            }
             Some(request) = self.requests.recv() => Event::Request(request),
             next = self.residence.moved(), if !self.has_moved => Event::Moved(next),
         };
@@ -419,7 +227,7 @@ impl Running {
         if let Some(late) = late {
             warn!(late_ms = log::millis(late), "the process was suspended or held up");
         }
-        let lapses = self.panel.as_ref().map_or(0, Panel::lapses);
+        let lapses = self.panel.as_ref().map_or(0, |panel| panel.line.lapses());
         let has_lapsed = lapses != self.lapses;
         self.lapses = lapses;
         if has_lapsed {
@@ -445,7 +253,7 @@ impl Running {
     /// Called at every turn of the loop, so that a loop that hangs sends no keep-alive.
     fn show_life(&mut self) {
         if let Some(panel) = &self.panel {
-            panel.keep_alive();
+            panel.line.keep_alive();
         }
         self.supervisor.alive(self.clock.now());
     }
@@ -482,7 +290,7 @@ impl Running {
             Event::Disk(DiskEvent::Progress(progress)) => {
                 self.node.handle_durable(progress.durable, now);
                 if let Some(reason) = progress.failure {
-                    let DiskFailure = self.disk.fail(&reason);
+                    self.disk.fail(&reason);
                     self.node.handle_disk_failed(now);
                 }
             }
@@ -536,9 +344,10 @@ impl Running {
     /// Records the fleet keys in use, if they are others than before. Those that are missing count for
     /// nothing.
     fn record_keys(&mut self) {
-        let Some(keys) = self.mesh.fleet_keys_in_use() else {
+        if self.mesh.keys().get().is_none() {
             return;
-        };
+        }
+        let keys = self.mesh.keys().status();
         if let Some(event) = AuditEvent::change_of_keys(self.recorded_keys.as_ref(), &keys)
             && let Err(reason) = self.record(event)
         {
@@ -547,23 +356,13 @@ impl Running {
         self.recorded_keys = Some(keys);
     }
 
-    /// Performs all actions of the node.
     fn drain(&mut self) {
-        loop {
-            let mut failure = None;
-            while let Some(action) = self.node.poll_action() {
-                if let Err(failed) = self.perform(action) {
-                    failure = Some(failed);
-                }
-            }
-            let Some(DiskFailure) = failure else {
-                return;
-            };
-            self.node.handle_disk_failed(self.turned);
+        while let Some(action) = self.node.poll_action() {
+            self.perform(action);
         }
     }
 
-    fn perform(&mut self, action: Action) -> Result<(), DiskFailure> {
+    fn perform(&mut self, action: Action) {
         match action {
             Action::Broadcast(beacon) => self.mesh.broadcast(&beacon),
             Action::Unicast { to, beacon } => self.mesh.unicast(to, &beacon),
@@ -573,15 +372,20 @@ impl Running {
             Action::Close(link) => self.mesh.close(link),
             Action::Panel(outputs) => {
                 if let Some(panel) = &self.panel {
-                    panel.set_outputs(outputs);
+                    panel.line.set_outputs(outputs);
                 }
             }
-            Action::Persist { lsn, changes } => self.disk.submit(lsn, changes)?,
+            Action::Persist { lsn, changes } => {
+                if let Err(refused) = self.disk.submit(lsn, changes) {
+                    self.disk.fail(&refused.to_string());
+                    self.node.handle_disk_failed(self.turned);
+                }
+            }
             Action::Plan(request) => self.planner.ask(request),
             Action::Report(report) => {
                 if report == Report::DiskFailed && !self.disk.has_failed() {
                     // The node has noticed it first.
-                    let DiskFailure = self.disk.fail("it takes too long to write");
+                    self.disk.fail("it takes too long to write");
                 }
                 if matches!(report, Report::PeerDiscovered { .. } | Report::PeerLost { .. }) {
                     self.mesh.set_proven(self.node.proven().collect());
@@ -589,7 +393,6 @@ impl Running {
                 self.report(&report);
             }
         }
-        Ok(())
     }
 
     fn report(&mut self, report: &Report) {
@@ -617,78 +420,13 @@ impl Running {
     }
 }
 
-/// What counts the journal's commits. Without it a car runs as well.
-fn commit_times() -> Option<CommitTimes> {
-    let times = CommitTimes::new();
-    times.inspect_err(|error| error!(%error, "the journal's commits can't be counted")).ok()
-}
-
-/// Starts the HTTP server. Without it a car runs as well.
-fn start_http(
-    settings: &Settings,
-    socket: &mut OperatorSocket,
-    (mqtt, commits): (Option<mqtt_metrics::Counted>, Option<CommitTimes>),
-    node_loop: &NodeLoop,
-    reports: &broadcast::Sender<operator::Event>,
-    tokens: watch::Receiver<Arc<Tokens>>,
-) -> Option<Http> {
-    let scopes = [Scope::Operate, Scope::View];
-    let sockets = socket.take_listeners().into_iter().zip(scopes);
-    let sockets = sockets.filter_map(|(socket, scope)| Some((socket?, scope)));
-    let http = HttpSettings {
-        sockets: sockets.collect(),
-        address: settings.http,
-        tls: settings.tls.clone(),
-        kinematics: settings.kinematics,
-        mqtt,
-        commits,
-    };
-    let started = Http::start(http, node_loop.clone(), reports.subscribe(), tokens);
-    started.inspect_err(|error| error!(%error, "the HTTP server can't be started")).ok()
-}
-
-/// Starts the bridge to the MQTT broker, if the configuration has one. Without it a car runs as well.
-fn start_mqtt(
-    settings: &Settings,
-    node_loop: &NodeLoop,
-    reports: &broadcast::Sender<operator::Event>,
-) -> Option<(Mqtt, mqtt_metrics::Counted)> {
-    let mqtt = settings.mqtt.clone()?;
-    let counted = mqtt_metrics::Counted::new();
-    let counted = counted.inspect_err(|error| error!(%error, "MQTT can't be counted")).ok()?;
-    let started = Mqtt::start(mqtt, counted.clone(), node_loop.clone(), reports.subscribe());
-    let started = started.inspect_err(|error| error!(%error, "MQTT can't be started")).ok()?;
-    Some((started, counted))
-}
-
 /// The next event of the panel; never completes without a panel.
 async fn next_of(panel: &mut Option<Panel>) -> Event {
     let event = match panel {
         Some(panel) => panel.next_event().await,
         None => std::future::pending().await,
     };
-    event.map_or_else(
-        || {
-            Event::Failed(Failure {
-                part: "the panel line",
-                reason: "its thread has ended".to_owned(),
-            })
-        },
-        Event::Panel,
-    )
-}
-
-/// The next plan.
-async fn next_plan(planner: &mut Planner) -> Event {
-    planner.plan().await.map_or_else(
-        || {
-            Event::Failed(Failure {
-                part: "the planner",
-                reason: "its thread has ended".to_owned(),
-            })
-        },
-        Event::Planned,
-    )
+    event.map_or_else(|| Event::ended("the panel line"), Event::Panel)
 }
 
 #[cfg(test)]

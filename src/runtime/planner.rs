@@ -25,7 +25,6 @@ const STUCK: Duration = Duration::from_mins(1);
 /// How long a shutdown waits for a plan that is being made.
 const END_LIMIT: Duration = Duration::from_secs(2);
 
-/// A plan and the request that it answers.
 pub(super) type PlanAnswer = (PlanVersion, Plan);
 
 /// The thread that makes plans, as the loop sees it.
@@ -40,20 +39,11 @@ pub(super) struct Planner {
 #[derive(Debug)]
 enum PlannerState {
     Idle,
-    Busy {
-        since: Instant,
-        /// The delay was reported.
-        told: bool,
-        /// The next request.
-        next: Option<PlanRequest>,
-    },
+    Busy { since: Instant, told: bool, next: Option<PlanRequest> },
 }
 
 impl Planner {
     /// Starts the thread.
-    ///
-    /// # Errors
-    /// The system provides no thread.
     pub(super) fn start(
         mut dispatcher: Box<dyn Dispatcher + Send>,
         kinematics: Kinematics,

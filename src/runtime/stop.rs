@@ -3,11 +3,15 @@
 use std::fs::File;
 use std::io;
 
+use futures_util::future::OptionFuture;
 use tokio::signal::unix::{Signal, SignalKind, signal as listen};
 use tracing::{error, info, warn};
 
 use super::{Ending, Event, Latching, Running};
-use crate::journal::AuditRecord;
+use crate::http::Http;
+use crate::journal::{AuditRecord, Work};
+use crate::mqtt::Mqtt;
+use crate::panel::Panel;
 
 /// Completes at SIGINT or SIGTERM after the call, or at SIGHUP if a terminal has hung up.
 pub(super) fn signal() -> io::Result<impl Future<Output = ()>> {
@@ -47,7 +51,6 @@ impl HangUp {
         })
     }
 
-    /// Completes when the node has to end.
     async fn ends(&mut self) {
         match self {
             Self::Ends(signal) => {
@@ -81,7 +84,8 @@ impl Running {
             // The car was already stopped, its brain has nothing left to send to it, and the others
             // were informed.
             self.supervisor.stopping("the car hung: see `liftmesh clear-hang --help`");
-            if let Err(reason) = self.disk.record(AuditRecord::hang(latching.hang())) {
+            let record = Work::Record(Box::new(AuditRecord::hang(&latching.hang)));
+            if let Err(reason) = self.disk.queue(record) {
                 warn!(reason, "not recorded in the audit log: clear-hang will do so");
             }
         } else {
@@ -99,29 +103,13 @@ impl Running {
         let Self { mesh, panel, disk, planner, requests, http, mqtt, .. } = self;
         drop(requests);
         tokio::join!(
-            async {
-                if let Some(panel) = panel {
-                    panel.close().await;
-                }
-            },
+            OptionFuture::from(panel.map(Panel::close)),
             disk.finish(),
             planner.finish(),
             mesh.shut_down(),
-            async {
-                if let Some(http) = http {
-                    http.finish().await;
-                }
-            },
-            async {
-                if let Some(mqtt) = mqtt {
-                    mqtt.finish().await;
-                }
-            },
-            async {
-                if let Some(latching) = latching {
-                    latching.finish().await;
-                }
-            },
+            OptionFuture::from(http.map(Http::finish)),
+            OptionFuture::from(mqtt.map(Mqtt::finish)),
+            OptionFuture::from(latching.map(Latching::finish)),
         );
         info!("node ends");
     }

@@ -32,7 +32,6 @@ pub(super) struct Supervisor {
 }
 
 impl Supervisor {
-    /// Configured by the environment.
     pub(super) fn from_environment() -> Self {
         let is_meant =
             std::env::var("WATCHDOG_PID").map_or(true, |pid| pid.parse() == Ok(std::process::id()));
@@ -59,7 +58,6 @@ impl Supervisor {
         }
     }
 
-    /// Panel line and mesh are started.
     pub(super) fn ready(&self) {
         self.send("READY=1");
     }
@@ -76,7 +74,6 @@ impl Supervisor {
         }
     }
 
-    /// The node ends.
     pub(super) fn stopping(&self, why: &str) {
         self.send(&format!("STOPPING=1\nSTATUS={why}"));
     }
@@ -131,8 +128,6 @@ fn connect(address: &OsString) -> io::Result<UnixDatagram> {
 
 #[cfg(test)]
 mod tests {
-    use elevator_fleet::model::Unavailable;
-
     use super::*;
 
     fn at(millis: u64) -> Timestamp {
@@ -154,16 +149,6 @@ mod tests {
     }
 
     #[test]
-    fn without_a_supervisor_nobody_is_told() {
-        let mut supervisor = Supervisor::new(None, Some(Duration::from_secs(1)));
-        assert!(supervisor.period.is_none());
-        supervisor.ready();
-        supervisor.alive(at(0));
-        let nowhere = OsString::from("/nowhere/notify");
-        assert!(Supervisor::new(Some(nowhere), None).socket.is_none());
-    }
-
-    #[test]
     fn signs_of_life_come_four_times_within_the_limit() {
         let (socket, address) = listen("signs");
         let mut supervisor = Supervisor::new(Some(address), Some(Duration::from_secs(2)));
@@ -181,18 +166,5 @@ mod tests {
         for millis in 0..10_000 {
             supervisor.alive(at(millis));
         }
-    }
-
-    #[test]
-    fn the_status_names_role_and_service() {
-        let (socket, address) = listen("status");
-        let mut supervisor = Supervisor::new(Some(address), None);
-        supervisor.show(&NodeState::Master);
-        assert_eq!(told(&socket).as_deref(), Some("STATUS=master; car in service"));
-        supervisor.note(&Report::Availability(Some(Reason::Other(Unavailable::NoPanel))));
-        let text = told(&socket).expect("told");
-        assert!(text.starts_with("STATUS=master; car not in service: "), "{text}");
-        supervisor.note(&Report::DriveRefused);
-        assert_eq!(told(&socket), None);
     }
 }

@@ -1,8 +1,10 @@
 //! Journals that are damaged, in use, of another node, or in a place that can't be used.
 
-use std::os::unix::fs::symlink;
+use std::fs::{File, Permissions};
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::thread;
 
+use super::place::{DAMAGED, MODE};
 use super::*;
 
 /// O4, P5: nothing is overwritten. A node that has run before is not started without its journal.
@@ -33,10 +35,7 @@ fn who_reads_a_journal_keeps_no_node_from_starting() {
     let refused = Journal::open(directory.path(), &node());
     assert!(matches!(refused, Err(JournalError::InUse { .. })), "{refused:?}");
     assert_eq!(audit_of(directory.path(), None).expect("another reader"), []);
-    let read = thread::spawn(move || {
-        thread::sleep(Duration::from_millis(100));
-        drop(reader);
-    });
+    let read = thread::spawn(move || drop(reader));
     let opened = Journal::open_claimed(directory.path(), &node(), Lost::Refuse);
     assert!(opened.is_ok(), "{opened:?}");
     read.join().expect("read");

@@ -11,7 +11,7 @@ use crate::journal::writer::WRITE_QUEUE;
 #[tokio::test]
 async fn batches_that_wait_are_committed_together() {
     let directory = TempDir::new().expect("a directory");
-    let times = CommitTimes::new().expect("a histogram");
+    let times = commit_times().expect("a histogram");
     let (journal, _) = open(&directory);
     let writer = JournalWriter::start_counting(journal, Some(times.clone())).expect("a thread");
     let ((entered, waits), (go_on, gate)) = (sync_channel(1), sync_channel::<()>(1));
@@ -29,7 +29,7 @@ async fn batches_that_wait_are_committed_together() {
     assert_eq!(writer.queued(), WRITE_QUEUE as u64);
     drop(go_on);
     assert_eq!(writer.finish().await.durable, Lsn(WRITE_QUEUE as u64));
-    assert_eq!(times.collector().get_sample_count(), 1);
+    assert_eq!(times.get_sample_count(), 1);
     assert_eq!(open(&directory).1.records.len(), WRITE_QUEUE);
 }
 

@@ -15,17 +15,41 @@ fn key_file(directory: &tempfile::TempDir, name: &str) -> String {
     path.to_str().expect("a path").to_owned()
 }
 
-impl Lan {
-    /// The settings of a node with these keys.
-    fn with_keys(&self, node: u8, keys: &str) -> MeshSettings {
-        let files = KeyFiles::parse(keys).expect("a setting");
-        let keys = Arc::new(Keys::new(files, fleet(), self.address(node)));
-        MeshSettings { keys, ..self.settings(node) }
+/// A network whose nodes have a fleet key.
+struct Fleet {
+    lan: Lan,
+    directory: tempfile::TempDir,
+    key: String,
+}
+
+impl Fleet {
+    fn new() -> Self {
+        let directory = tempfile::tempdir().expect("a directory");
+        let key = key_file(&directory, "fleet.key");
+        Self { lan: Lan::new(), directory, key }
     }
 
-    fn start_with_keys(&self, node: u8, keys: &str) -> Mesh {
-        with_its_keys(self.with_keys(node, keys))
+    fn with_keys(&self, node: u8, keys: &str) -> MeshSettings {
+        with_keys(&self.lan, node, keys)
     }
+
+    fn start(&self, node: u8) -> Mesh {
+        with_its_keys(self.with_keys(node, &self.key))
+    }
+
+    /// Like [`start`](Self::start), with a time limit for the greetings of others.
+    fn start_in_a_hurry(&self, node: u8) -> Mesh {
+        let mut settings = self.with_keys(node, &self.key);
+        settings.times.greeting = Duration::from_millis(300);
+        with_its_keys(settings)
+    }
+}
+
+/// The settings of a node with these keys.
+fn with_keys(lan: &Lan, node: u8, keys: &str) -> MeshSettings {
+    let files = KeyFiles::parse(keys).expect("a setting");
+    let keys = Arc::new(Keys::new(files, fleet(), lan.address(node)));
+    MeshSettings { keys, ..lan.settings(node) }
 }
 
 /// Lets the mesh know that the other node hears it.
@@ -43,40 +67,19 @@ async fn hears(one: &Mesh, two: &mut Mesh) -> bool {
     )
 }
 
-/// The longest frame and the shortest cross a link with a key in either direction, in order.
-#[tokio::test]
-async fn nodes_with_the_fleet_key_link_and_talk() {
-    let directory = tempfile::tempdir().expect("a directory");
-    let key = key_file(&directory, "fleet.key");
-    let lan = Lan::new();
-    let (mut one, mut two) = (lan.start_with_keys(1, &key), lan.start_with_keys(2, &key));
-    assert!(hears(&one, &mut two).await);
-    prove(&one, &two);
-    two.dial(name(1), lan.link_address(1));
-    let (link_of_two, link_of_one) = (link_up(&mut two).await, link_up(&mut one).await);
-    for _ in 0..3 {
-        still_carries((&mut one, link_of_one), (&mut two, link_of_two)).await;
-        still_carries((&mut two, link_of_two), (&mut one, link_of_one)).await;
-    }
-    one.close(link_of_one);
-    assert_eq!(event(&mut two).await, MeshEvent::LinkDown { link: link_of_two });
-}
-
 /// Neither hears the other, neither links, and both say why.
 #[tokio::test]
 async fn nodes_with_different_keys_are_strangers() {
-    let directory = tempfile::tempdir().expect("a directory");
-    let (ours, theirs) = (key_file(&directory, "ours.key"), key_file(&directory, "theirs.key"));
-    let lan = Lan::new();
-    let mut one = lan.start_with_keys(1, &ours);
-    let bare = lan.settings(3);
-    for settings in [lan.with_keys(2, &theirs), bare] {
+    let fleet = Fleet::new();
+    let theirs = key_file(&fleet.directory, "theirs.key");
+    let mut one = fleet.start(1);
+    for settings in [fleet.with_keys(2, &theirs), fleet.lan.settings(3)] {
         let mut two = with_its_keys(settings);
         prove(&one, &two);
         assert!(!hears(&two, &mut one).await);
         assert!(!hears(&one, &mut two).await);
         let refused = one.counters().get(Count::Refused);
-        two.dial(name(1), lan.link_address(1));
+        two.dial(name(1), fleet.lan.link_address(1));
         assert_eq!(event(&mut two).await, MeshEvent::DialFailed { peer: name(1) });
         assert_eq!(one.counters().get(Count::Refused), refused + 1);
     }
@@ -89,32 +92,29 @@ async fn nodes_with_different_keys_are_strangers() {
 /// stage ahead.
 #[tokio::test]
 async fn neighbouring_stages_of_a_rotation_understand_each_other() {
-    let directory = tempfile::tempdir().expect("a directory");
-    let (old, new) = (key_file(&directory, "old.key"), key_file(&directory, "new.key"));
+    let fleet = Fleet::new();
+    let [old, new] = ["old.key", "new.key"].map(|name| key_file(&fleet.directory, name));
     let stages =
         |old: &str| [old.to_owned(), format!("{old},{new}"), format!("{new},{old}"), new.clone()];
     for stages in [stages(&old), stages("none")] {
-        for (behind, ahead) in stages.iter().zip(&stages[1..]) {
-            for (first, second) in [(behind, ahead), (ahead, behind)] {
-                let lan = Lan::new();
-                let mut one = lan.start_with_keys(1, first);
-                let mut two = lan.start_with_keys(2, second);
-                assert!(hears(&one, &mut two).await, "{first} and {second}");
-                assert!(hears(&two, &mut one).await, "{first} and {second}");
-                prove(&one, &two);
-                two.dial(name(1), lan.link_address(1));
-                let (link_of_two, link_of_one) = (link_up(&mut two).await, link_up(&mut one).await);
-                still_carries((&mut one, link_of_one), (&mut two, link_of_two)).await;
-                still_carries((&mut two, link_of_two), (&mut one, link_of_one)).await;
-            }
+        let start = |first: usize, second: usize| {
+            let lan = Lan::new();
+            let start = |node, stage: usize| with_its_keys(with_keys(&lan, node, &stages[stage]));
+            (start(1, first), start(2, second), format!("{first} and {second}"))
+        };
+        for (first, second) in [(0, 1), (1, 0), (1, 2), (2, 1), (2, 3), (3, 2)] {
+            let (mut one, mut two, what) = start(first, second);
+            assert!(hears(&one, &mut two).await && hears(&two, &mut one).await, "{what}");
+            prove(&one, &two);
+            let (link_of_two, link_of_one) = link(&mut two, &mut one).await;
+            still_carries((&mut one, link_of_one), (&mut two, link_of_two)).await;
+            still_carries((&mut two, link_of_two), (&mut one, link_of_one)).await;
         }
         // Two stages apart they do not: none may be left out.
-        for (first, second) in [(&stages[0], &stages[2]), (&stages[1], &stages[3])] {
-            let lan = Lan::new();
-            let mut one = lan.start_with_keys(1, first);
-            let mut two = lan.start_with_keys(2, second);
+        for (first, second) in [(0, 2), (1, 3)] {
+            let (mut one, mut two, what) = start(first, second);
             let (forth, back) = (hears(&one, &mut two).await, hears(&two, &mut one).await);
-            assert!(!(forth && back), "{first} and {second}");
+            assert!(!(forth && back), "{what}");
         }
     }
 }
@@ -122,19 +122,15 @@ async fn neighbouring_stages_of_a_rotation_understand_each_other() {
 /// Connections from addresses without a peer wait for a beacon to prove one, and are no link without.
 #[tokio::test]
 async fn who_has_not_proven_itself_by_a_beacon_gets_no_link() {
-    let directory = tempfile::tempdir().expect("a directory");
-    let key = key_file(&directory, "fleet.key");
-    let lan = Lan::new();
-    let mut settings = lan.with_keys(1, &key);
-    settings.times.greeting = Duration::from_millis(300);
-    let mut one = with_its_keys(settings);
-    let mut two = lan.start_with_keys(2, &key);
-    two.dial(name(1), lan.link_address(1));
+    let fleet = Fleet::new();
+    let (mut one, mut two) = (fleet.start_in_a_hurry(1), fleet.start(2));
+    two.dial(name(1), fleet.lan.link_address(1));
     assert_eq!(event(&mut two).await, MeshEvent::DialFailed { peer: name(1) });
     assert_eq!(one.counters().get(Count::Refused), 1);
 
-    two.dial(name(1), lan.link_address(1));
-    tokio::time::sleep(Duration::from_millis(50)).await;
+    let waiting = one.proven.receiver_count();
+    two.dial(name(1), fleet.lan.link_address(1));
+    wait_until("the greeting waits", || one.proven.receiver_count() > waiting).await;
     prove(&one, &two);
     link_up(&mut two).await;
     link_up(&mut one).await;
@@ -144,10 +140,8 @@ async fn who_has_not_proven_itself_by_a_beacon_gets_no_link() {
 /// itself gets its link soon afterwards.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn handshakes_that_fail_are_limited() {
-    let directory = tempfile::tempdir().expect("a directory");
-    let key = key_file(&directory, "fleet.key");
-    let lan = Lan::new();
-    let (mut one, mut two) = (lan.start_with_keys(1, &key), lan.start_with_keys(2, &key));
+    let fleet = Fleet::new();
+    let (mut one, mut two) = (fleet.start(1), fleet.start(2));
     prove(&one, &two);
     // Says nothing and hangs up: a node that reads this ends the connection at once.
     let is_held = move |lan: &Lan| {
@@ -159,8 +153,8 @@ async fn handshakes_that_fail_are_limited() {
         is_closed && began.elapsed() > accept::HOLD / 2
     };
     let attack = move || {
-        let is_limited = (0..1000).any(|_| is_held(&lan));
-        (lan, is_limited)
+        let is_limited = (0..1000).any(|_| is_held(&fleet.lan));
+        (fleet.lan, is_limited)
     };
     let (lan, is_limited) = tokio::task::spawn_blocking(attack).await.expect("no panic");
     assert!(is_limited, "each is taken in");
@@ -180,12 +174,11 @@ async fn handshakes_that_fail_are_limited() {
 /// address.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_handshake_that_is_sent_again_is_no_link() {
-    let directory = tempfile::tempdir().expect("a directory");
-    let key = key_file(&directory, "fleet.key");
-    let lan = Lan::new();
+    let fleet = Fleet::new();
+    let lan = &fleet.lan;
     // What node 2 says to node 1, and goes on to say, is recorded by a listener in its place.
     let listener = TcpListener::bind(lan.link_address(1)).expect("a socket");
-    let mut two = lan.start_with_keys(2, &key);
+    let mut two = fleet.start(2);
     two.dial(name(1), lan.link_address(1));
     let (mut recorder, _) = tokio::task::spawn_blocking(move || listener.accept())
         .await
@@ -198,11 +191,9 @@ async fn a_handshake_that_is_sent_again_is_no_link() {
     drop(recorder);
     assert_eq!(event(&mut two).await, MeshEvent::DialFailed { peer: name(1) });
 
-    let mut settings = lan.with_keys(1, &key);
-    settings.times.greeting = Duration::from_millis(300);
-    let mut one = with_its_keys(settings);
+    let mut one = fleet.start_in_a_hurry(1);
     prove(&one, &two);
-    let mut replayed = stranger(&lan, 2);
+    let mut replayed = stranger(lan, 2);
     replayed.set_read_timeout(Some(PATIENCE)).expect("set");
     replayed.write_all(&opening).expect("sent");
     let mut answer = vec![0; 1024];
@@ -210,62 +201,61 @@ async fn a_handshake_that_is_sent_again_is_no_link() {
     assert!(length > 0);
     // It can't finish: what it repeats, or makes up, is not made with the fresh key.
     replayed.write_all(&opening).expect("sent");
-    let refused = async {
-        while one.counters().get(Count::Refused) == 0 {
-            tokio::task::yield_now().await;
-        }
-    };
-    timeout(PATIENCE, refused).await.expect("refused");
+    wait_until("refused", || one.counters().get(Count::Refused) > 0).await;
     assert!(timeout(Duration::from_millis(100), one.next_event()).await.is_err());
 }
 
 /// Strangers from any number of addresses leave room for a peer.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn connections_of_strangers_keep_no_peer_out() {
-    let directory = tempfile::tempdir().expect("a directory");
-    let key = key_file(&directory, "fleet.key");
-    let lan = Lan::new();
-    let mut one = lan.start_with_keys(1, &key);
-    let mut two = lan.start_with_keys(2, &key);
+    let fleet = Fleet::new();
+    let (mut one, mut two) = (fleet.start(1), fleet.start(2));
     prove(&one, &two);
-    let silent: Vec<TcpStream> =
-        (10..90).flat_map(|node| [stranger(&lan, node), stranger(&lan, node)]).collect();
-    two.dial(name(1), lan.link_address(1));
+    let from = |node| stranger(&fleet.lan, node);
+    let silent: Vec<TcpStream> = (10..90).flat_map(|node| [from(node), from(node)]).collect();
+    two.dial(name(1), fleet.lan.link_address(1));
     link_up(&mut two).await;
     link_up(&mut one).await;
     assert!(one.counters().get(Count::Refused) > 100);
     drop(silent);
 }
 
-/// A node whose key is not there yet serves alone, and takes part once it is.
+/// A node whose keys are not there yet serves alone. It takes part as soon as it has the one that it
+/// sends, whether the others come or not, and says so each time it has more.
 #[tokio::test]
 async fn a_node_takes_part_as_soon_as_its_key_can_be_read() {
-    let directory = tempfile::tempdir().expect("a directory");
-    let key = key_file(&directory, "fleet.key");
-    let lan = Lan::new();
-    let late = directory.path().join("late.key");
-    let one = lan.start_with_keys(1, &key);
-    let mut two = Mesh::start(lan.with_keys(2, late.to_str().expect("a path"))).expect("a mesh");
+    let fleet = Fleet::new();
+    let late = ["late-new.key", "late-old.key"].map(|name| fleet.directory.path().join(name));
+    let keys = late.each_ref().map(|path| path.to_str().expect("a path")).join(",");
+    let (one, mut two) = (fleet.start(1), Mesh::start(fleet.with_keys(2, &keys)).expect("a mesh"));
+    two.wait_for_keys().await;
+    let missing = two.keys().status().missing.expect("both");
+    assert!(missing.contains("late-new.key") && missing.contains("late-old.key"), "{missing}");
     assert!(!hears(&one, &mut two).await);
-    std::fs::copy(&key, &late).expect("copied");
+    std::fs::copy(&fleet.key, &late[0]).expect("copied");
     assert_eq!(event(&mut two).await, MeshEvent::KeysRead);
+    let known = two.keys().status();
+    assert!(known.sent.is_some() && known.accepted.len() == 1, "{known:?}");
+    assert!(known.missing.is_some_and(|why| why.contains("late-old.key")));
     let heard = async { while !hears(&one, &mut two).await {} };
     timeout(PATIENCE, heard).await.expect("heard");
     prove(&one, &two);
-    two.dial(name(1), lan.link_address(1));
+    two.dial(name(1), fleet.lan.link_address(1));
     link_up(&mut two).await;
+    std::fs::rename(key_file(&fleet.directory, "old.key"), &late[1]).expect("there");
+    assert_eq!(event(&mut two).await, MeshEvent::KeysRead);
+    let known = two.keys().status();
+    assert!(known.accepted.len() == 2 && known.missing.is_none(), "{known:?}");
 }
 
 /// H3: a disk that hangs keeps neither the loop waiting nor the end of the mesh.
 #[tokio::test]
 async fn a_disk_that_hangs_under_the_keys_keeps_nobody_waiting() {
-    let lan = Lan::new();
-    let directory = tempfile::tempdir().expect("a directory");
-    let key = key_file(&directory, "fleet.key");
+    let fleet = Fleet::new();
     // Two, so that the mesh ends while the disk hangs, and also when it no longer does.
     for ends_first in [true, false] {
         let (hangs, disk) = std::sync::mpsc::sync_channel(0);
-        let mut settings = lan.with_keys(1, &key);
+        let mut settings = fleet.with_keys(1, &fleet.key);
         let keys = Arc::get_mut(&mut settings.keys).expect("the only owner");
         keys.hangs = Some(std::sync::Mutex::new(disk));
         // To wait for the disk without limit comes to an end too, and has the keys then.
@@ -276,8 +266,8 @@ async fn a_disk_that_hangs_under_the_keys_keeps_nobody_waiting() {
             mended
         });
         let mut mesh = Mesh::start(settings).expect("a mesh");
-        mesh.wait_for_keys();
-        assert_eq!(mesh.fleet_keys().missing.as_deref(), Some("not read yet"));
+        mesh.wait_for_keys().await;
+        assert_eq!(mesh.keys().status().missing.as_deref(), Some("not read yet"));
         if ends_first {
             timeout(PATIENCE, mesh.shut_down()).await.expect("it ends");
             assert!(!disk.is_finished(), "it hangs all the time");
@@ -285,7 +275,7 @@ async fn a_disk_that_hangs_under_the_keys_keeps_nobody_waiting() {
         } else {
             drop(mend);
             assert_eq!(event(&mut mesh).await, MeshEvent::KeysRead);
-            let known = mesh.fleet_keys();
+            let known = mesh.keys().status();
             assert!(known.sent.is_some() && known.missing.is_none(), "{known:?}");
         }
         disk.join().expect("no panic").expect_err("nothing is sent");
@@ -296,120 +286,37 @@ async fn a_disk_that_hangs_under_the_keys_keeps_nobody_waiting() {
 #[tokio::test]
 async fn a_node_without_key_files_has_its_keys_at_once() {
     let lan = Lan::new();
-    for settings in [lan.settings(1), lan.with_keys(2, "none")] {
+    for settings in [lan.settings(1), with_keys(&lan, 2, "none")] {
         let mesh = Mesh::start(settings).expect("a mesh");
-        assert!(mesh.fleet_keys_in_use().is_some());
-        assert_eq!(mesh.fleet_keys().missing, None);
+        assert!(mesh.keys().get().is_some());
+        assert_eq!(mesh.keys().status().missing, None);
     }
     // TEST-NET-1 is not loopback.
     let mut settings = lan.settings(3);
     let address = Ipv4Addr::new(192, 0, 2, 1);
     settings.keys = Arc::new(Keys::new(KeyFiles::default(), fleet(), address));
     let mesh = Mesh::start(settings).expect("a mesh");
-    assert!(mesh.fleet_keys().missing.is_some_and(|why| why.contains("liftmesh keygen")));
+    assert!(mesh.keys().status().missing.is_some_and(|why| why.contains("liftmesh keygen")));
 }
 
-/// A node in round 2 of a change takes part as soon as it has the new key, whether the old one comes
-/// or not, and says so each time it has more keys.
-#[tokio::test]
-async fn the_key_that_is_sent_may_come_before_the_others() {
-    let lan = Lan::new();
-    let directory = tempfile::tempdir().expect("a directory");
-    let (old, new) = (key_file(&directory, "old.key"), key_file(&directory, "new.key"));
-    let late = ["late-new.key", "late-old.key"].map(|name| directory.path().join(name));
-    let [late_new, late_old] = late.each_ref().map(|path| path.to_str().expect("a path"));
-    let mut two = Mesh::start(lan.with_keys(2, &format!("{late_new},{late_old}"))).expect("a mesh");
-    two.wait_for_keys();
-    assert_eq!(two.fleet_keys_in_use(), None);
-    let missing = two.fleet_keys().missing.expect("both");
-    assert!(missing.contains("late-new.key") && missing.contains("late-old.key"), "{missing}");
-    std::fs::copy(&new, late_new).expect("copied");
-    assert_eq!(event(&mut two).await, MeshEvent::KeysRead);
-    let known = two.fleet_keys();
-    assert!(known.sent.is_some() && known.accepted.len() == 1, "{known:?}");
-    assert!(known.missing.is_some_and(|why| why.contains("late-old.key")));
-    std::fs::copy(&old, late_old).expect("copied");
-    assert_eq!(event(&mut two).await, MeshEvent::KeysRead);
-    let known = two.fleet_keys();
-    assert!(known.accepted.len() == 2 && known.missing.is_none(), "{known:?}");
-}
-
-/// A node in round 1 of a change whose new key is missing takes part with the old one, and accepts
-/// the new one as soon as it is there.
-#[tokio::test]
-async fn a_missing_key_that_is_only_accepted_comes_later() {
-    let lan = Lan::new();
-    let directory = tempfile::tempdir().expect("a directory");
-    let (old, new) = (key_file(&directory, "old.key"), key_file(&directory, "new.key"));
-    let late = directory.path().join("late.key");
-    let both = format!("{old},{}", late.to_str().expect("a path"));
-    let one = lan.start_with_keys(1, &old);
-    let three = lan.start_with_keys(3, &new);
-    let mut two = lan.start_with_keys(2, &both);
-    assert!(two.fleet_keys().missing.is_some_and(|why| why.contains("late.key")));
-    assert!(hears(&one, &mut two).await);
-    assert!(!hears(&three, &mut two).await);
-    std::fs::copy(&new, &late).expect("copied");
-    assert_eq!(event(&mut two).await, MeshEvent::KeysRead);
-    assert_eq!(two.fleet_keys().missing, None);
-    assert!(hears(&three, &mut two).await);
-}
-
-/// Two nodes with a fleet key and packets, of which the second counts the first as a peer that it
-/// has heard.
-async fn with_key_and_packets(packets: &PacketSettings, lan: &Lan) -> (Mesh, Mesh) {
-    let directory = tempfile::tempdir().expect("a directory");
-    let key = key_file(&directory, "fleet.key");
+/// Two nodes with these keys and packets, of which the second has heard the first.
+async fn with_packets(packets: &PacketSettings, fleet: &Fleet, keys: &str) -> (Mesh, Mesh) {
     let start = |node| {
         let packets = Some(packets.clone());
-        with_its_keys(MeshSettings { packets, ..lan.with_keys(node, &key) })
+        with_its_keys(MeshSettings { packets, ..fleet.with_keys(node, keys) })
     };
     let (one, mut two) = (start(1), start(2));
-    one.broadcast(&beacon(&one, 100));
+    one.broadcast(&beacon(&one, 1));
     assert!(matches!(event(&mut two).await, MeshEvent::Beacon { .. }));
-    prove(&two, &one);
     (one, two)
-}
-
-/// What was recorded counts neither for somebody else nor later.
-#[tokio::test]
-async fn a_sealed_packet_is_for_its_addressee_and_for_now() {
-    let lan = Lan::new();
-    let packets = packets_of(&lan);
-    let (one, mut two) = with_key_and_packets(&packets, &lan).await;
-    for to in [None, Some(lan.address(2))] {
-        one.send_packet(to, vec![5]);
-        assert_eq!(packet(&mut two).await, (lan.address(1), vec![5]), "{to:?}");
-    }
-
-    let key = one.settings.keys.get().expect("keys");
-    let key = key.sent().expect("a key");
-    let replay = UdpSocket::bind((lan.address(1), 0)).expect("a socket");
-    let nonce = one.settings.hello.nonce;
-    for (sequence, (beacon, to)) in (11..).zip([(100, 3), (35, 2), (36, 2)]) {
-        let to = lan.address(to);
-        let sealed = codec::SealedPacket { nonce, sequence, beacon, to, packet: &[1] };
-        let bytes = codec::seal_packet(sealed, key);
-        replay.send_to(&bytes, (lan.address(2), packets.port)).expect("sent");
-    }
-    assert_eq!(packet(&mut two).await, (lan.address(1), vec![1]));
-    assert_eq!(two.counters().get(Count::Replayed), 2);
 }
 
 /// A bare beacon, which anybody can send while a key is introduced, makes no packet look old.
 #[tokio::test]
 async fn a_bare_beacon_does_not_date_packets() {
-    let directory = tempfile::tempdir().expect("a directory");
-    let key = format!("{},none", key_file(&directory, "fleet.key"));
-    let lan = Lan::new();
-    let packets = packets_of(&lan);
-    let start = |node| {
-        let packets = Some(packets.clone());
-        with_its_keys(MeshSettings { packets, ..lan.with_keys(node, &key) })
-    };
-    let (one, mut two) = (start(1), start(2));
-    one.broadcast(&beacon(&one, 1));
-    assert!(matches!(event(&mut two).await, MeshEvent::Beacon { .. }));
+    let fleet = Fleet::new();
+    let (lan, packets) = (&fleet.lan, packets_of(&fleet.lan));
+    let (one, mut two) = with_packets(&packets, &fleet, &format!("{},none", fleet.key)).await;
     let bare = codec::encode_beacon(&beacon(&one, 1_000), &Keyring::default()).expect("encoded");
     let stranger = UdpSocket::bind((lan.address(1), 0)).expect("a socket");
     stranger.send_to(&bare, (lan.address(2), lan.broadcast.port())).expect("sent");
@@ -422,9 +329,11 @@ async fn a_bare_beacon_does_not_date_packets() {
 /// Where devices have no key, each packet leaves twice. A peer takes it in once, and counts nothing.
 #[tokio::test]
 async fn the_bare_copy_of_a_sealed_packet_is_no_stranger() {
-    let lan = Lan::new();
-    let packets = PacketSettings { foreign_devices: true, ..packets_of(&lan) };
-    let (one, mut two) = with_key_and_packets(&packets, &lan).await;
+    let fleet = Fleet::new();
+    let lan = &fleet.lan;
+    let packets = PacketSettings { foreign_devices: true, ..packets_of(lan) };
+    let (one, mut two) = with_packets(&packets, &fleet, &fleet.key).await;
+    prove(&two, &one);
     for number in 1..=3 {
         one.send_packet(None, vec![number]);
     }
