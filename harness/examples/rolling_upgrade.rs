@@ -30,7 +30,7 @@ fn main() -> ExitCode {
     let mut building = Building::of_program(old.clone(), 4, Line::Serial);
     building.fill(&NAMES);
     building.open_books();
-    building.use_program(new);
+    building.program.clone_from(new);
     let key = building.make_key("fleet.key");
     let rounds = [
         ("upgrade, and round 1 of the key", format!("none,{key}")),

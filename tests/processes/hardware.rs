@@ -179,12 +179,16 @@ fn a_car_with_a_blocked_door_leaves_the_group_until_the_door_moves() {
     for (faults, remedies) in doors {
         building.press("A", building.car_call(2));
         building.wait_open_at("A", 2);
-        faults.iter().for_each(|fault| building.tell("A", fault));
+        for fault in faults {
+            building.tell("A", fault);
+        }
         let call = building.car_call(5);
         building.press("A", call);
         leaves_the_group(&building, "door blocked", 3);
         assert_eq!(building.car("A").floor, Some(building.floor(2)), "it stands where it was");
-        remedies.iter().for_each(|remedy| building.tell("A", remedy));
+        for remedy in remedies {
+            building.tell("A", remedy);
+        }
         comes_back(&building, call, 5);
     }
     building.tell("A", "fault door jammed");

@@ -69,15 +69,22 @@ pub(super) enum Change {
 
 impl Books {
     /// Opens the books for these cars, whose nodes run and have settled.
-    pub(super) fn open(cars: &[(NodeId, PathBuf)]) -> Self {
+    pub(super) fn open(cars: impl Iterator<Item = (&'static str, PathBuf)>) -> Self {
         let (changes, heard) = sync_channel(CHANGES);
+        let mut watched = BTreeMap::new();
         for (car, control) in cars {
-            let car = car.clone();
+            let car = NodeId::new(car).expect("a name");
+            watched.insert(car.clone(), Watched::default());
             let seen = move |state| Some(Change::Seen(car.clone(), Box::new(state)));
-            watch(control, changes.clone(), seen);
+            watch(&control, changes.clone(), seen);
         }
-        let cars: Vec<NodeId> = cars.iter().map(|(car, _)| car.clone()).collect();
-        let keeper = std::thread::spawn(move || Keeper::new(&cars).keep(&heard));
+        let keeper = Keeper {
+            begun: Instant::now(),
+            account: Account::default(),
+            cars: watched,
+            lost: Vec::new(),
+        };
+        let keeper = std::thread::spawn(move || keeper.keep(&heard));
         Self { changes, keeper }
     }
 
@@ -114,21 +121,12 @@ enum NodeState {
 }
 
 impl Keeper {
-    fn new(cars: &[NodeId]) -> Self {
-        let watched = cars.iter().map(|car| (car.clone(), Watched::default()));
-        Self {
-            begun: Instant::now(),
-            account: Account::default(),
-            cars: watched.collect(),
-            lost: Vec::new(),
-        }
-    }
-
     /// Keeps the books until they are to be closed, which `None` says.
     fn keep(mut self, heard: &Receiver<Option<Change>>) -> Report {
         let mut looked = Instant::now();
         let mut closing: Option<Instant> = None;
-        while closing.is_none_or(|since| self.is_open() && since.elapsed() < LATEST_CHANGE) {
+        let is_late = |since: Instant| since.elapsed() >= LATEST_CHANGE;
+        while closing.is_none_or(|since| self.account.lit().next().is_some() && !is_late(since)) {
             match heard.recv_timeout(LOOK_EVERY) {
                 Ok(None) | Err(RecvTimeoutError::Disconnected) => closing = Some(Instant::now()),
                 Ok(Some(change)) => self.hear(change),
@@ -145,10 +143,6 @@ impl Keeper {
         let verdicts = self.account.close(&all);
         self.note(verdicts);
         Report { tally: self.account.tally(), lost: self.lost }
-    }
-
-    fn is_open(&self) -> bool {
-        self.account.lit().next().is_some()
     }
 
     fn hear(&mut self, change: Change) {

@@ -59,13 +59,11 @@ impl Lan {
         self.hosts.push(number);
         self.make_interface(number);
         ip(&["-n", &host, "link", "set", "lo", "up"]);
-        match interface {
-            Interface::Ready => {
-                self.address_host(number);
-                self.raise(number);
-            }
-            Interface::Down => self.address_host(number),
-            Interface::Bare => self.raise(number),
+        if interface != Interface::Bare {
+            self.address_host(number);
+        }
+        if interface != Interface::Down {
+            self.raise(number);
         }
     }
 

@@ -51,38 +51,24 @@ impl Machinery {
         }
     }
 
-    /// The flags of the simulator.
-    pub(super) fn of_the_car(&self) -> Vec<String> {
-        let door = millis(self.door);
-        [
-            self.of_the_drive("--speed"),
-            flags([("--door-opening", door.clone()), ("--door-closing", door)]),
-            flags([("--between-floors", millis(0.3)), ("--passing-floor", millis(0.1))]),
-        ]
-        .concat()
+    /// The flags of the simulator, with spaces between them.
+    pub(super) fn of_the_car(&self) -> String {
+        let (drive, door) = (self.of_the_drive("--speed"), self.door * 1_000.0);
+        format!(
+            "{drive} --door-opening {door:.0}ms --door-closing {door:.0}ms \
+             --between-floors 300ms --passing-floor 100ms"
+        )
     }
 
-    /// The flags of the node.
-    pub(super) fn of_the_node(&self) -> Vec<String> {
-        [self.of_the_drive("--rated-speed"), flags([("--dwell", millis(self.dwell))])].concat()
+    /// The flags of the node, with spaces between them.
+    pub(super) fn of_the_node(&self) -> String {
+        format!("{} --dwell {:.0}ms", self.of_the_drive("--rated-speed"), self.dwell * 1_000.0)
     }
 
-    fn of_the_drive(&self, speed: &str) -> Vec<String> {
-        let values = [self.floor_height, self.speed, self.acceleration, self.jerk];
-        let [height, rated, acceleration, jerk] = values.map(|value| value.to_string());
-        flags([
-            ("--floor-height", height),
-            (speed, rated),
-            ("--acceleration", acceleration),
-            ("--jerk", jerk),
-        ])
+    fn of_the_drive(&self, flag: &str) -> String {
+        let Self { floor_height, speed, acceleration, jerk, .. } = self;
+        format!(
+            "--floor-height {floor_height} {flag} {speed} --acceleration {acceleration} --jerk {jerk}"
+        )
     }
-}
-
-fn millis(seconds: f64) -> String {
-    format!("{:.0}ms", seconds * 1_000.0)
-}
-
-fn flags<const N: usize>(flags: [(&str, String); N]) -> Vec<String> {
-    flags.into_iter().flat_map(|(flag, value)| [flag.to_owned(), value]).collect()
 }

@@ -29,7 +29,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
 use elevator_driver::{Button, Direction, DoorState, Floor, FloorCount};
-use elevator_fleet::model::{Call, Mode, NodeId, Role};
+use elevator_fleet::model::{Call, Mode, Role};
 use elevator_fleet::node::Status;
 use elevator_fleet::wire::Protocol;
 use elevator_simulator::building::{Building as Model, Crowd};
@@ -80,13 +80,15 @@ pub struct Building {
     place: Place,
     floors: FloorCount,
     line: Line,
-    program: String,
+    /// The path of the program that runs the nodes which start from here on.
+    pub program: String,
     machinery: Machinery,
     port: u16,
     block: u8,
     election: Protocol,
     fleet_keys: Option<String>,
-    group: Option<Ipv4Addr>,
+    /// The multicast group to which the nodes that start from here on send their beacons.
+    pub group: Option<Ipv4Addr>,
     lan: Option<Lan>,
     books: Option<Books>,
     /// What every node is started with besides its settings.
@@ -153,11 +155,6 @@ impl Building {
         self.election = election;
     }
 
-    /// The nodes that start from here on are run by the program at this path.
-    pub fn use_program(&mut self, program: &str) {
-        program.clone_into(&mut self.program);
-    }
-
     /// Makes a fleet key; returns the setting that names its file.
     pub fn make_key(&self, name: &str) -> String {
         let path = self.path(name).to_str().expect("a path").to_owned();
@@ -170,11 +167,6 @@ impl Building {
     /// The nodes that start from here on have these fleet keys; by default none, except in a LAN.
     pub fn use_keys(&mut self, files: &str) {
         self.fleet_keys = Some(files.to_owned());
-    }
-
-    /// The nodes that start from here on send their beacons to this multicast group.
-    pub fn send_to(&mut self, group: Ipv4Addr) {
-        self.group = Some(group);
     }
 
     /// A building with these cars at floor 0, their nodes running and merged.
@@ -196,11 +188,8 @@ impl Building {
 
     /// From here on an account is kept of every order.
     pub fn open_books(&mut self) {
-        let car = |cabin: &Cabin| {
-            (NodeId::new(cabin.name).expect("a name"), self.place.control(cabin.name))
-        };
-        let cars: Vec<_> = self.cars().map(car).collect();
-        self.books = Some(Books::open(&cars));
+        self.books =
+            Some(Books::open(self.cars().map(|it| (it.name, self.place.control(it.name)))));
     }
 
     /// Sends passengers on their way to all cars. `pace` is how much faster than real time they
@@ -256,7 +245,7 @@ impl Building {
         });
     }
 
-    pub fn power_panel(&mut self, name: &str) {
+    fn power_panel(&mut self, name: &str) {
         let panel = match self.line {
             Line::Serial => PanelEnd::Serial(self.place.panel(name)),
             Line::Tcp => PanelEnd::Tcp(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0)),
@@ -264,7 +253,7 @@ impl Building {
         let (floors, control) = (self.floors, self.place.control(name));
         let simulator = SimulatorCommand { name: name.to_owned(), floors, panel, control };
         let mut command = simulator.build(Command::new(&self.program));
-        command.args(self.machinery.of_the_car());
+        command.args(self.machinery.of_the_car().split(' '));
         let log = self.place.simulator_log(name);
         // An earlier simulator of the car may have written its panel to it.
         fs::write(&log, "").expect("a log");
@@ -321,7 +310,7 @@ impl Building {
         let mut command = settings.build(program);
         let limit = format!("{}s", FLIGHT_LIMIT.as_secs());
         command.args(["--flight-limit", &limit, "--homing-limit", "10s"]);
-        command.args(self.machinery.of_the_node());
+        command.args(self.machinery.of_the_node().split(' '));
         command.args(&self.flags);
         command
     }

@@ -30,9 +30,7 @@ pub struct Journeys {
 }
 
 impl Journeys {
-    /// Sends the passengers on their way to the panels with these control sockets. `pace` is how
-    /// much faster than real time they live; `limit` is when, in their time, the last of them are
-    /// given up.
+    /// As [`carry`](super::Building::carry), at the panels with these control sockets.
     pub(super) fn begin(panels: &[PathBuf], crowd: Crowd, pace: u32, limit: Duration) -> Self {
         let (changes, seen) = sync_channel(CHANGES);
         let connect = |panel: &PathBuf| ControlClient::connect(panel).expect("a control socket");

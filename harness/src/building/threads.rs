@@ -24,13 +24,13 @@ impl Building {
         let ids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
         let mut ids: Vec<i32> = ids.collect();
         ids.sort_unstable();
-        let named = ids.into_iter().filter_map(|id| {
+        let named = |id: i32| {
             let path = format!("/proc/{}/task/{id}/comm", self.process_id(name));
             // A thread may end at any moment.
             let name = std::fs::read_to_string(path).ok()?.trim_end().to_owned();
             Some(Thread { id, name })
-        });
-        named.collect()
+        };
+        ids.into_iter().filter_map(named).collect()
     }
 }
 

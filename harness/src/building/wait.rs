@@ -82,7 +82,12 @@ impl Building {
 
     fn are_led_by_one(&self, group: &[&str]) -> bool {
         if self.election.profile().rotates {
-            return self.know_a_holder(group);
+            // Faster than it can be asked for.
+            return self.are_one_group(group, |_, node_state| match node_state {
+                NodeState::Master => true,
+                NodeState::Slave { master } => group.contains(&master.as_str()),
+                NodeState::Seeking => false,
+            });
         }
         group.iter().any(|master| self.follow(group, master))
     }
@@ -118,15 +123,6 @@ impl Building {
         self.are_one_group(group, |name, node_state| match node_state {
             NodeState::Master => name == master,
             NodeState::Slave { master: followed } => name != master && *followed == master,
-            NodeState::Seeking => false,
-        })
-    }
-
-    /// As [`follow`](Self::follow) where the mastership rotates faster than it can be asked for.
-    fn know_a_holder(&self, group: &[&str]) -> bool {
-        self.are_one_group(group, |_, node_state| match node_state {
-            NodeState::Master => true,
-            NodeState::Slave { master } => group.contains(&master.as_str()),
             NodeState::Seeking => false,
         })
     }

@@ -73,7 +73,7 @@ fn pair(prepare: impl FnOnce(&mut Building), more: &[&str]) -> Option<Building> 
 /// F8, E1: beacons go to a multicast group.
 #[test]
 fn beacons_pass_again_after_an_interface_was_made_anew() {
-    if let Some(mut building) = pair(|building| building.send_to(BEACONS), &[]) {
+    if let Some(mut building) = pair(|building| building.group = Some(BEACONS), &[]) {
         for absence in [Absence::Noticed, Absence::Brief] {
             they_meet_again(&mut building, absence);
         }
