@@ -117,8 +117,8 @@ impl Node {
     pub(super) fn waiting_calls(&self) -> BTreeSet<HallCall> {
         let mut calls = self.store.hall_calls();
         calls.retain(|call| {
-            let mut presses = self.store.presses(*call);
-            presses.any(|press| !self.services.boarding.contains(*call, press))
+            let presses = self.store.presses(*call);
+            presses.iter().any(|press| !self.services.boarding.contains(*call, *press))
         });
         calls
     }
@@ -231,7 +231,7 @@ impl Node {
         let own = self.calls_of_own_car(&open, now);
         for call in own.into_iter().filter(|call| call.landing() == landing) {
             let Some(to) = call.to else { continue };
-            self.services.boarding.begin(call, self.store.presses(call).collect(), now);
+            self.services.boarding.begin(call, self.store.presses(call), now);
             self.cabin.invalidate_stops();
             if self.store.ride_to(to) == Ride::Absent {
                 let ride = Call::Car { car: self.hello.node.clone(), floor: to };

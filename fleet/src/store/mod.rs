@@ -184,9 +184,8 @@ impl Store {
     }
 
     /// The open presses of a hall call.
-    pub(crate) fn presses(&self, call: HallCall) -> impl Iterator<Item = Dot> {
-        let call = Call::Hall(call);
-        self.orders.presses_of(&call).collect::<Vec<_>>().into_iter()
+    pub(crate) fn presses(&self, call: HallCall) -> BTreeSet<Dot> {
+        self.orders.presses_of(&Call::Hall(call)).collect()
     }
 
     /// The call of this node's own car to this floor.
@@ -205,11 +204,6 @@ impl Store {
     /// Whether this press is promised to the passenger (P1).
     pub(crate) fn is_promised(&self, dot: Dot) -> bool {
         self.promise.is_made(dot)
-    }
-
-    /// How many nodes hold an order, of this node and the `heard` ones.
-    pub(crate) fn holders(&self, dot: Dot, heard: &BTreeSet<NodeId>) -> usize {
-        self.promise.living_holders(dot, heard)
     }
 
     /// Which nodes hold an order, and how, of this node and the `heard` ones, by name.

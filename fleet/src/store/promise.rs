@@ -116,12 +116,6 @@ impl Promise {
         self.holdings.get(&dot)?.get(node).copied()
     }
 
-    /// How many nodes hold an order, of this node and the `heard` ones.
-    #[must_use]
-    pub(super) fn living_holders(&self, dot: Dot, heard: &BTreeSet<NodeId>) -> usize {
-        self.living_holdings(dot, heard).count()
-    }
-
     /// Which nodes hold an order, and how, of this node and the `heard` ones, by name.
     pub(super) fn living_holdings<'a>(
         &'a self,

@@ -284,13 +284,13 @@ impl Node {
                     promised: self
                         .store
                         .orders()
-                        .of_call(call)
-                        .any(|order| self.store.is_promised(order.dot)),
+                        .presses_of(call)
+                        .any(|press| self.store.is_promised(press)),
                     holders: self
                         .store
                         .orders()
-                        .of_call(call)
-                        .map(|order| self.store.holders(order.dot, &heard))
+                        .presses_of(call)
+                        .map(|press| self.store.holdings(press, &heard).count())
                         .max()
                         .unwrap_or(0),
                 }
@@ -302,9 +302,9 @@ impl Node {
 
     /// The living nodes that hold the press of a call which most of them hold, by name.
     fn holders_of(&self, call: &Call, heard: &BTreeSet<NodeId>) -> Vec<(NodeId, Holding)> {
-        let presses = self.store.orders().of_call(call);
-        let best = presses.max_by_key(|order| self.store.holders(order.dot, heard));
-        let holders = best.map(|order| self.store.holdings(order.dot, heard).take(MOST_NAMED));
+        let presses = self.store.orders().presses_of(call);
+        let best = presses.max_by_key(|press| self.store.holdings(*press, heard).count());
+        let holders = best.map(|press| self.store.holdings(press, heard).take(MOST_NAMED));
         holders.into_iter().flatten().map(|(node, how)| (node.clone(), how)).collect()
     }
 

@@ -4,7 +4,7 @@ use elevator_driver::KeySwitch;
 
 use super::*;
 use crate::model::Mode;
-use crate::settings::{PriorityCall, Setting, Version};
+use crate::settings::PriorityCall;
 
 fn to_the_top(car: &NodeId) -> Call {
     let floor = FloorCount::new(4).expect("floors").top();
@@ -116,20 +116,6 @@ fn a_key_that_was_turned_while_its_node_was_off_is_a_command() {
         node.handle_panel(PanelEvent::Connected, now);
         assert_eq!(turns(&mut node, &mut now, key, long).len(), count, "{key}");
     }
-}
-
-/// Nor is one that counts far ahead, which would leave the operators no version.
-#[test]
-fn settings_that_count_too_far_ahead_close_the_link() {
-    let (mut one, _, now) = linked();
-    one.have_set(Setting::Mode(name(1), Mode::Independent), now);
-    let mut register = one.settings().iter().next().expect("a setting").clone();
-    register.version = Version { counter: 1 << 48, incarnation: Nonce(3) };
-    register.setting = Setting::Mode(name(1), Mode::OutOfService);
-    one.hear_delta(Delta { settings: vec![register], ..Delta::default() }, now);
-    assert_eq!(one.settings().mode(&name(1)), Mode::Independent);
-    assert!(one.peers.links().get(LINK).is_none());
-    one.have_set(Setting::Mode(name(1), Mode::InService), now);
 }
 
 /// Cars may have been taken out of the fleet since the last emergency.

@@ -14,7 +14,7 @@ fn written(node: &mut Node) -> (Option<Lsn>, Vec<Change>) {
 }
 
 fn is_promised(node: &Node, call: HallCall) -> bool {
-    node.store.presses(call).any(|press| node.store.is_promised(press))
+    node.store.presses(call).iter().any(|press| node.store.is_promised(*press))
 }
 
 /// P5, P1, O1: alone, it lights no lamp before its disk has the order, and serves what stands there.
