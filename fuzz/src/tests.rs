@@ -44,7 +44,8 @@ fn run(target: &Target) {
         let input = mutation(&mut random, &known);
         let checked = std::panic::catch_unwind(|| (target.check)(&input));
         // As `printf` takes it, so that it can become a file of the corpus.
-        let shown = || input.iter().map(|byte| format!("\\x{byte:02x}")).collect::<String>();
+        let shown =
+            || input.iter().map(|byte| format!("\\x{byte:02x}")).collect::<Vec<_>>().concat();
         assert!(checked.is_ok(), "{}: the input is {}", target.name, shown());
     }
 }
