@@ -32,7 +32,7 @@ use super::super::origin::Origin;
 use super::super::places::{Place, Places};
 use super::super::routes::Endpoint;
 use super::super::{Ways, assemble, server};
-use crate::journal::CommitTimes;
+use crate::journal::commit_times;
 use crate::mqtt_metrics;
 use crate::operator::{Author, EVENTS, Event, NodeLoop, Query, Reply, Request, SessionChange};
 use crate::statistics::{Changes, Quarter, Slot};
@@ -213,7 +213,7 @@ impl Side {
         asked: mpsc::Sender<Request>,
     ) -> (Self, mpsc::Sender<Told>) {
         let (tokens, known) = watch::channel(Arc::new(tokens()));
-        let counted = Counted::new(mqtt_metrics::Counted::new().ok(), CommitTimes::new().ok());
+        let counted = Counted::new(mqtt_metrics::Counted::new().ok(), commit_times().ok());
         let counted = counted.unwrap();
         let (events, heard) = broadcast::channel(2 * EVENTS);
         let (tell, told) = mpsc::channel(64);
