@@ -93,8 +93,9 @@ fn presses_hold_the_door_no_longer_than_nudging_allows_and_the_car_leaves() {
 }
 
 #[test]
-fn obstruction_reopens_the_door_and_holds_it_and_restarts_the_dwell() {
+fn obstruction_reopens_the_door_and_restarts_the_dwell_until_the_door_nudges() {
     let mut world = open_at_two();
+    let opened = world.now;
     world.run_until("closing", |w| w.door() == DoorState::Closing);
     world.obstruction = true;
     world.run(60);
@@ -103,12 +104,6 @@ fn obstruction_reopens_the_door_and_holds_it_and_restarts_the_dwell() {
     let cleared = world.now;
     world.run_until("closing", |w| w.car.door() == DoorCommand::Close);
     assert!(world.now.since(cleared) >= Duration::from_secs(3));
-}
-
-#[test]
-fn lasting_obstruction_leads_to_nudging() {
-    let mut world = open_at_two();
-    let opened = world.now;
     world.obstruction = true;
     world.run_until("nudging", |w| w.car.door() == DoorCommand::Nudge);
     assert_eq!(world.now.since(opened), Duration::from_secs(20));

@@ -69,21 +69,16 @@ fn before(index: u8, stop_at: u8) -> World {
     world
 }
 
+/// Nor is one that brakes for a floor sent on.
 #[test]
 fn car_is_not_sent_to_a_floor_that_it_can_no_longer_stop_at() {
-    let mut world = before(3, 5);
-    world.press_car(2);
-    world.run_until("all served", World::is_quiet);
-    assert_eq!(world.arrivals, [5, 2]);
-}
-
-#[test]
-fn car_that_brakes_for_a_floor_is_not_sent_on() {
-    let mut world = before(2, 2);
-    world.car_calls = [floor(4)].into();
-    world.update_stops();
-    world.run_until("all served", World::is_quiet);
-    assert_eq!(world.arrivals, [2, 4]);
+    for (next, stop_at, calls, expected) in [(3, 5, &[2, 5][..], [5, 2]), (2, 2, &[4], [2, 4])] {
+        let mut world = before(next, stop_at);
+        world.car_calls = calls.iter().map(|at| floor(*at)).collect();
+        world.update_stops();
+        world.run_until("all served", World::is_quiet);
+        assert_eq!(world.arrivals, expected);
+    }
 }
 
 #[test]
