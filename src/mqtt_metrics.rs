@@ -138,27 +138,29 @@ pub(super) struct DropWatch {
 impl DropWatch {
     pub(super) fn check(&mut self, counted: &Counted) {
         let now = Instant::now();
-        let kinds = [
-            (
-                counted.events_dropped.get(),
-                "events were dropped: the MQTT broker does not keep up, or refuses them",
-            ),
-            (
-                counted.answers_dropped.get(),
-                "answers to calls were dropped: the MQTT broker does not keep up, or refuses them",
-            ),
-            (
-                counted.calls(CallOutcome::Dropped).get(),
-                "calls with QoS 0 were dropped: they came faster than they can be placed",
-            ),
-        ];
-        for (warned, (dropped, message)) in self.warned.iter_mut().zip(kinds) {
-            let known = warned.map_or(0, |(_, known)| known);
-            let is_time = warned.is_none_or(|(at, _)| now - at >= WARN_PERIOD);
-            if dropped > known && is_time {
-                *warned = Some((now, dropped));
-                warn!(count = dropped - known, "{message}");
-            }
+        let [events, answers, calls] = &mut self.warned;
+        if let Some(count) = news(events, counted.events_dropped.get(), now) {
+            warn!(count, "events were dropped: the MQTT broker does not keep up, or refuses them");
+        }
+        if let Some(count) = news(answers, counted.answers_dropped.get(), now) {
+            warn!(
+                count,
+                "answers to calls were dropped: the MQTT broker does not keep up, or refuses them"
+            );
+        }
+        if let Some(count) = news(calls, counted.calls(CallOutcome::Dropped).get(), now) {
+            warn!(count, "calls with QoS 0 were dropped: they came faster than they can be placed");
         }
     }
+}
+
+/// How many were dropped since the last warning, if it is time for another.
+fn news(warned: &mut Option<(Instant, u64)>, dropped: u64, now: Instant) -> Option<u64> {
+    let known = warned.map_or(0, |(_, known)| known);
+    let is_time = warned.is_none_or(|(at, _)| now - at >= WARN_PERIOD);
+    if dropped <= known || !is_time {
+        return None;
+    }
+    *warned = Some((now, dropped));
+    Some(dropped - known)
 }

@@ -145,7 +145,7 @@ fn every_error_of_a_configuration_is_told_at_once() {
         }
         for error in [
             &format!("{file}:2:10: floors = 1 is wrong; expected a whole number from 2 to 254"),
-            &format!("{file}:3:1: fleet_key_file is not supported: name the file"),
+            &format!("{file}:3:1: unknown key `fleet_key_file`; "),
             "flag --door-dwell: door.dwell = \"1h\" is wrong",
             "flag --election: election = \"raft\"",
             "address is not set",
