@@ -4,9 +4,9 @@
 #   ./verify.sh            before each commit: format, lints, tests with short campaigns
 #   ./verify.sh --full     also a build with fewer features, documentation, the page in a browser,
 #                          examples, licences, unused dependencies, the cost of the first command
-#   ./verify.sh --nightly  also longer campaigns, tests that load the machine, seeded defects, the
-#                          playground, the Debian package, and known weaknesses of the crates, which
-#                          appear without a change here; fetches the advisory database
+#   ./verify.sh --nightly  also longer campaigns, larger models, tests that load the machine, seeded
+#                          defects, the playground, the Debian package, and known weaknesses of the
+#                          crates, which appear without a change here; fetches their database
 #
 # Needs Rust and a C compiler. --full installs tools for Python into target/tools/python, --nightly
 # cargo-deb and wasm-bindgen into target/tools. What else a test lacks, it names.
@@ -80,36 +80,39 @@ fi
 
 step "compilation of the tests"
 selected=(--lib --bins --test virtual_fleet --test processes --test endpoints)
-[ -z "$full" ] || selected+=(--test browser --examples)
+[ -z "$full" ] || selected+=(--test browser)
 [ -z "$nightly" ] || selected+=(--test load)
 cargo test "${most[@]}" "${selected[@]}" --no-run
 if [ -n "$nightly" ]; then
     export LIFTMESH_CAMPAIGN="${LIFTMESH_CAMPAIGN:-30}"
     export LIFTMESH_DENSE_KILLS="${LIFTMESH_DENSE_KILLS:-200}"
+    export LIFTMESH_MODELS="${LIFTMESH_MODELS:-large}"
 fi
 host=$(rustc -vV | sed -n 's/^host: //p' | tr 'a-z-' 'A-Z_')
-# Runs the command, whose tests say how long they took, and keeps what it prints.
+# Runs the tests that the rest of the line selects; each says how long it took. Keeps what they print.
 tests() {
     local log="$logs/$1"
     step "tests: $1"
     shift
-    env "CARGO_TARGET_${host}_RUNNER=$PWD/tests/timed" "$@" --no-fail-fast 2>&1 | tee "$log" || failed=1
+    env "CARGO_TARGET_${host}_RUNNER=$PWD/tests/timed" \
+        cargo test --no-fail-fast "${most[@]}" "$@" 2>&1 | tee "$log" || failed=1
 }
 threads=$(nproc)
 # Some of these wait for real lines and clocks.
 RUST_TEST_THREADS="${RUST_TEST_THREADS:-$((threads * 2))}" \
-    tests virtual cargo test "${most[@]}" --lib --bins --test virtual_fleet
+    tests virtual --lib --bins --test virtual_fleet
 # Tests with real processes mostly wait: eight at once even where there are fewer processors. They need
 # the machine for themselves, for a simulated panel that is starved counts as silent.
 RUST_TEST_THREADS="${RUST_TEST_THREADS:-$((threads > 8 ? threads : 8))}" \
-    tests processes cargo test "${most[@]}" --test processes --test endpoints
+    tests processes --test processes --test endpoints
 if [ -n "$full" ]; then
     skipped=(--skip playground)
     [ -z "$nightly" ] || skipped=()
-    tests browser cargo test "${most[@]}" --test browser -- "${skipped[@]}"
+    tests browser --test browser -- "${skipped[@]}"
     cargo test "${most[@]}" --doc --quiet || failed=1
 
     step "examples"
+    cargo build --quiet "${most[@]}" --examples
     # Whatever sets the directory, cargo knows it.
     target=$(cargo metadata --format-version 1 --no-deps |
         sed -n 's/.*"target_directory":"\([^"]*\)".*/\1/p')
@@ -132,10 +135,10 @@ fi
 if [ -n "$nightly" ]; then
     # Those that share the machine mostly wait.
     RUST_TEST_THREADS="${RUST_TEST_THREADS:-$((threads * 2))}" \
-        tests load cargo test "${most[@]}" --test load
+        tests load --test load
     # Only these arguments switch the seeded defects on: they are no default, and no other package asks
     # for them. The whole workspace is selected, so that what it depends on is not compiled again.
-    tests seeded cargo test "${most[@]}" --features liftmesh-lab/seeded-bugs --test seeded_bugs
+    tests seeded --features liftmesh-lab/seeded-bugs --test seeded_bugs
 
     step "package"
     if [ "$(id -u)" = 0 ] && command -v dpkg >/dev/null; then

@@ -46,26 +46,24 @@ fn with_every_disk_failed(seed: u64) -> Script {
 /// Every disk fails, and somebody presses a button: two nodes are the smallest fleet for that.
 #[test]
 fn a_failure_shrinks_to_what_it_takes() {
-    for seed in 1..=3 {
-        let script = with_every_disk_failed(seed);
-        let all = script.run().expect("a world");
-        assert!(all.violations.iter().any(|wrong| wrong.id == "O1"), "{:?}", all.violations);
-        let mut runs = 0;
-        let shrunk = script.shrink("O1", 200, |progress| {
-            assert!(progress.runs >= runs);
-            runs = progress.runs;
-            true
-        });
-        let shrunk = shrunk.expect("a world").expect("it fails");
-        assert!(shrunk.violations.iter().any(|wrong| wrong.id == "O1"), "{:?}", shrunk.violations);
-        let again = shrunk.script.run().expect("a world");
-        assert_eq!(again.violations, shrunk.violations);
-        let Size { steps, nodes, time } = shrunk.after;
-        assert_eq!((steps, nodes), (3, 2), "seed {seed}: {:#?}", shrunk.script.steps);
-        // The prelude, and the time in which another disk may be being written.
-        assert!(time < Duration::from_secs(8), "seed {seed}: {time:?}");
-        assert!(shrunk.runs < 200, "seed {seed}: {}", shrunk.runs);
-    }
+    let script = with_every_disk_failed(1);
+    let all = script.run().expect("a world");
+    assert!(all.violations.iter().any(|wrong| wrong.id == "O1"), "{:?}", all.violations);
+    let mut runs = 0;
+    let shrunk = script.shrink("O1", 200, |progress| {
+        assert!(progress.runs >= runs);
+        runs = progress.runs;
+        true
+    });
+    let shrunk = shrunk.expect("a world").expect("it fails");
+    assert!(shrunk.violations.iter().any(|wrong| wrong.id == "O1"), "{:?}", shrunk.violations);
+    let again = shrunk.script.run().expect("a world");
+    assert_eq!(again.violations, shrunk.violations);
+    let Size { steps, nodes, time } = shrunk.after;
+    assert_eq!((steps, nodes), (3, 2), "{:#?}", shrunk.script.steps);
+    // The prelude, and the time in which another disk may be being written.
+    assert!(time < Duration::from_secs(8), "{time:?}");
+    assert!(shrunk.runs < 200, "{}", shrunk.runs);
 }
 
 #[test]
@@ -116,7 +114,7 @@ fn a_run_that_says_nothing_is_void() {
 /// In so short a time chance leaves some masters alone.
 #[test]
 fn a_master_that_has_led_all_the_time_is_killed_at_the_end() {
-    for seed in 1..=12 {
+    for seed in 1..=4 {
         let tally =
             Campaign::by_seed(seed).lasting(Duration::from_secs(1)).run().expect("a world").tally;
         assert!(tally.changes_of_master > 0, "seed {seed}");

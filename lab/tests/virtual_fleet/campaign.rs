@@ -18,10 +18,14 @@ const SEEDS_OF_OTHERS: u64 = 3;
 /// How many of the seeds may say nothing: chance does not always bring what it should.
 const MOST_VOID: usize = 1;
 
+/// The value of a variable of the environment.
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.parse().ok()
+}
+
 /// S1 to S3, H1, H4, H5, N4, P1 to P5, O1, O4, O7, E1 to E4, E6, E7, F12 to F14, F18, F19 under this
 /// protocol, whatever happens.
 fn every_invariant_holds_under(protocol: Protocol) {
-    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     if let Ok(chosen) = std::env::var("LIFTMESH_ELECTION") {
         let names = Protocol::ALL.map(|protocol| protocol.to_string());
         assert!(names.contains(&chosen), "LIFTMESH_ELECTION: one of {names:?}");
@@ -103,10 +107,11 @@ fn other_settings_hold_every_invariant_too() {
             ..settings
         })
     };
-    let few = Protocol::ALL.map(|protocol| (source(protocol), 1..=2));
+    let seeds = || 1..=number("LIFTMESH_CAMPAIGN").unwrap_or(1).min(4);
+    let few = Protocol::ALL.map(|protocol| (source(protocol), seeds()));
     let of_bully = [
-        (numbers(bully::Wins::Highest, bully::Settings::source()), 1..=4),
-        (numbers(bully::Wins::Lowest, bully::Settings::default()), 1..=4),
+        (numbers(bully::Wins::Highest, bully::Settings::source()), seeds()),
+        (numbers(bully::Wins::Lowest, bully::Settings::default()), seeds()),
     ];
     let pinned = [
         // The master restarts, and a slave follows it all the time.
