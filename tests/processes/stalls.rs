@@ -99,6 +99,14 @@ fn a_log_that_nobody_reads_hides_no_hang() {
     println!("nobody reads: stopped after {:?}", hangs_and_latches(log, |_| {}));
 }
 
+/// F9, H2
+#[test]
+fn a_log_whose_reader_is_gone_hides_no_hang() {
+    let (reader, log) = pipe().expect("a pipe");
+    drop(reader);
+    println!("reader gone: stopped after {:?}", hangs_and_latches(log.into(), |_| {}));
+}
+
 /// F9, H2: the status says how much of the log is lost.
 #[test]
 fn a_log_on_a_full_disk_hides_no_hang() {

@@ -11,7 +11,7 @@ use elevator_fleet::settings::Key;
 use fastrand::Rng;
 use tokio::sync::watch;
 
-use super::torn_disk::{Torn, TornDisk};
+use super::torn_disk::{SECTOR, Torn, TornDisk};
 use super::*;
 use crate::journal::writer::{WRITE_QUEUE, write_all};
 
@@ -298,4 +298,21 @@ fn nothing_acknowledged_is_lost_at_a_power_cut() {
         assert!(*count > toll["cuts"] / 1_000, "{what}: {toll:?}");
     }
     assert!(toll.len() == 10 && toll["batches"] > toll["cuts"], "{toll:?}");
+}
+
+/// A disk that leaves arbitrary bytes in place of the database's header has lost the journal, but
+/// what is found is never taken for another one.
+#[test]
+fn a_header_of_arbitrary_bytes_is_no_journal() {
+    let mut random = Rng::with_seed(5);
+    let mut machine = Machine::new(1);
+    let disk = TornDisk::new(Vec::new(), 200);
+    machine.live(&disk);
+    assert!(!machine.is_new());
+    for _ in 0..200 {
+        let mut image = disk.after_the_cut(&mut random).image;
+        random.fill(&mut image[..SECTOR]);
+        let opened = in_memory(&image, Path::new("the disk"), None);
+        assert!(matches!(opened, Err(JournalError::Damaged { .. })), "{opened:?}");
+    }
 }

@@ -8,7 +8,7 @@ use fastrand::Rng;
 use redb::StorageBackend;
 
 /// What a disk writes in one piece, if its power lasts.
-const SECTOR: usize = 512;
+pub(super) const SECTOR: usize = 512;
 
 type Sector = [u8; SECTOR];
 

@@ -121,6 +121,21 @@ mod tests {
         assert_eq!(progress.driven.total(at(7)), Duration::ZERO);
     }
 
+    /// H1, H5
+    #[test]
+    fn interruptions_clear_the_evidence_only_a_few_times_in_a_row() {
+        let mut progress = Progress::default();
+        for round in 0..5 {
+            progress.driven.observe(true, at(100 * round));
+            progress.driven.interrupt(Duration::ZERO, at(100 * round + 3));
+        }
+        assert_eq!(progress.driven.total(at(900)), Duration::from_secs(6));
+        progress.arrive(floor(2), at(900));
+        progress.driven.observe(true, at(901));
+        progress.driven.interrupt(Duration::ZERO, at(902));
+        assert_eq!(progress.driven.total(at(950)), Duration::ZERO);
+    }
+
     /// H1
     #[test]
     fn an_interruption_that_clears_nothing_is_not_counted() {
