@@ -17,6 +17,7 @@ use elevator_fleet::wire::NodeState;
 
 use super::table::table;
 use super::{CommandError, Next, ReadArgs, output};
+use crate::client::Client;
 use crate::latch::Evidence;
 use crate::operator::LatchedNode;
 use crate::screen::seconds;
@@ -63,7 +64,7 @@ impl StatusArgs {
             node => node?,
         };
         loop {
-            let text = self.text(&node.status()?);
+            let text = self.text(&node)?;
             if self.watch && !self.json {
                 output::redraw(&text)?;
             } else {
@@ -76,13 +77,14 @@ impl StatusArgs {
         }
     }
 
-    fn text(&self, status: &Status) -> String {
-        match (self.fleet, self.json) {
-            (false, false) => page(status),
-            (false, true) => output::json_line(status),
-            (true, false) => fleet::page(&fleet::state(status)),
-            (true, true) => output::json_line(&fleet::state(status)),
-        }
+    fn text(&self, node: &Client) -> Result<String, CommandError> {
+        Ok(if self.fleet {
+            let state = self.node.connect()?.fleet()?;
+            if self.json { output::json_line(&state) } else { fleet::page(&state) }
+        } else {
+            let status = node.status()?;
+            if self.json { output::json_line(&status) } else { page(&status) }
+        })
     }
 }
 

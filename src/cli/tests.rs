@@ -251,7 +251,7 @@ Open orders
 /// car's mode has its column, and what it says is not said again.
 #[test]
 fn the_page_of_the_fleet_shows_modes_and_what_is_commanded_for_all_cars() {
-    let mut state = status::fleet::state(&crate::operator::tests::busy_status());
+    let mut state = crate::operator::tests::busy_fleet();
     assert!(!status::fleet::page(&state).contains("failed"));
     state.fleet.fire_recall = true;
     state.fleet.emergency_power = true;

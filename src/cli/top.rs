@@ -18,7 +18,7 @@ use ratatui::crossterm::terminal;
 use self::picture::picture;
 use self::scene::Scene;
 use self::source::Update;
-use super::{CommandError, ReadArgs, output, status};
+use super::{CommandError, ReadArgs, output};
 use crate::screen;
 
 pub(super) const EXAMPLES: &str = "\
@@ -51,7 +51,7 @@ pub(crate) struct TopArgs {
 impl TopArgs {
     pub(super) fn execute(&self) -> Result<(), CommandError> {
         let node = self.node.connect()?;
-        let mut scene = Scene::new(status::fleet::state(&node.status()?), Instant::now());
+        let mut scene = Scene::new(self.node.connect()?.fleet()?, Instant::now());
         if self.once {
             let terminal = if output::is_terminal() { terminal::size().ok() } else { None };
             let page = page(&scene, Instant::now(), terminal.unwrap_or(PAGE));

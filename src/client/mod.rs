@@ -28,6 +28,7 @@ use elevator_fleet::node::{Access, Command, OrderStatus, Status, Taken};
 use hyper::body::Incoming;
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper_util::rt::TokioIo;
+use liftmesh_api::State;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -273,6 +274,19 @@ impl Client {
             Ok(cleared) => Ok(Some(cleared)),
             Err(ClientError::Refused { code, .. }) if code == "nothing_to_clear" => Ok(None),
             Err(error) => Err(error),
+        }
+    }
+
+    /// The whole fleet, as the node sees it now.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub fn fleet(self) -> Result<State, ClientError> {
+        let mut watch = self.watch()?;
+        loop {
+            if let Streamed::State(state) = watch.next_streamed()? {
+                return Ok(*state);
+            }
         }
     }
 

@@ -9,7 +9,7 @@ use elevator_driver::{Direction, Floor};
 use elevator_fleet::model::{Call, HallCall, Mode, NodeId};
 use elevator_fleet::node::{Access, Command, Report, Status};
 
-pub(crate) use self::bench::{Bench, busy_status};
+pub(crate) use self::bench::{Bench, busy_fleet, busy_status};
 use self::golden::statuses;
 use super::*;
 use crate::client::{Client, ClientError, Notice};

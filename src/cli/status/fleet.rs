@@ -1,18 +1,9 @@
 //! The page of `liftmesh status --fleet`.
 
-use std::time::SystemTime;
-
-use elevator_fleet::dispatch::Kinematics;
 use elevator_fleet::model::{NodeId, Reason, Role};
-use elevator_fleet::node::Status;
-use liftmesh_api::{Car, Fleet, Flights, State};
+use liftmesh_api::{Car, Fleet, State};
 
 use super::{choose, conflicts, hangs, known, list, lost, orders, section};
-
-/// The whole fleet as the node with this status sees it now.
-pub(crate) fn state(status: &Status) -> State {
-    State::new(status, &Flights::new(Kinematics::default()), SystemTime::now())
-}
 
 pub(crate) fn page(state: &State) -> String {
     let fleet = &state.fleet;

@@ -7,11 +7,7 @@ use liftmesh_api::State;
 use super::*;
 use crate::client::{Notice, Streamed};
 use crate::operator::Event;
-use crate::operator::tests::busy_status;
-
-fn busy_fleet() -> State {
-    status::fleet::state(&busy_status())
-}
+use crate::operator::tests::{busy_fleet, busy_status};
 
 fn streamed(state: State) -> Update {
     Update::Streamed(Streamed::State(Box::new(state)))

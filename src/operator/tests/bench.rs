@@ -16,6 +16,7 @@ use elevator_fleet::node::{
 };
 use elevator_fleet::settings::SettingError;
 use elevator_fleet::wire::NodeState;
+use liftmesh_api::{Flights, State};
 use tempfile::TempDir;
 use tokio::sync::{Notify, broadcast, mpsc, oneshot, watch};
 
@@ -28,6 +29,11 @@ use crate::operator::{
     Request,
 };
 use crate::tokens::{Scope, Tokens};
+
+/// The fleet of [`busy_status`].
+pub(crate) fn busy_fleet() -> State {
+    State::new(&busy_status(), &Flights::new(Kinematics::default()), SystemTime::now())
+}
 
 /// Master A, whose peer B has a blocked door, with a promised order; C hung, and D has other floors.
 pub(crate) fn busy_status() -> Status {
