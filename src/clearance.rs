@@ -38,7 +38,7 @@ pub(crate) struct Cleared {
 /// Why nothing was cleared. The latch is as it was.
 #[derive(Debug, thiserror::Error)]
 pub enum ClearError {
-    #[error("a node is running with the data directory {}", .0.display())]
+    #[error("a node or another command is using the data directory {}: try again", .0.display())]
     Running(PathBuf),
     #[error("the data directory {path} can't be used; the node creates it on its first run", path = path.display())]
     Directory { path: PathBuf, source: io::Error },

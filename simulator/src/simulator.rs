@@ -45,8 +45,7 @@ const EVENTS: usize = 256;
 pub struct SimulatorConfig {
     pub name: String,
     pub car: CarConfig,
-    /// Determines everything random: the start position if it is not given, and the damage of a
-    /// noisy line.
+    /// Determines everything random: what the climate sensors read, and the damage of a noisy line.
     pub seed: u64,
     pub serial: Option<SerialConfig>,
     /// The address of the elevator-server, if any; port 0 for any free one.

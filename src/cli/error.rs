@@ -110,7 +110,19 @@ impl CommandError {
             Self::Audit(AuditError::Journal(error)) | Self::Token(OfflineError::Journal(error)) => {
                 of_journal(error)
             }
-            _ => Exit::Failed,
+            Self::Doctor(_)
+            | Self::Output(_)
+            | Self::Screen(_)
+            | Self::Parent(_)
+            | Self::Orphan(_)
+            | Self::WaitedTooLong { .. }
+            | Self::Keygen(_)
+            | Self::Token(
+                OfflineError::Setting(_) | OfflineError::Random(_) | OfflineError::Disk(_),
+            )
+            | Self::Random(_) => Exit::Failed,
+            #[cfg(feature = "simulator")]
+            Self::Demo(_) | Self::Lab(_) | Self::Simulator(_) => Exit::Failed,
         }
     }
 }

@@ -103,7 +103,11 @@ impl ClientError {
                 | "name_taken" | "no_token" | "faults_not_allowed" => Exit::Usage,
                 _ => Exit::Failed,
             },
-            _ => Exit::Failed,
+            Self::Socket { .. }
+            | Self::Runtime(_)
+            | Self::Tls { .. }
+            | Self::Garbled { .. }
+            | Self::Strange { .. } => Exit::Failed,
         }
     }
 }

@@ -114,7 +114,7 @@ impl<'a> Checker<'a> {
             Share::Thrice => "three times ",
         };
         let name = known(other).split().1;
-        let relation = format_args!("{words} {share}{name} = {}", human(two));
+        let relation = format_args!("{words} {share}{name} = {}", human(bound));
         self.relate(holds, &[key, other], relation);
     }
 }

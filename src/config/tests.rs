@@ -154,7 +154,7 @@ dwell = "3 s"
 [log] ¶ colour = true
     8:1: unknown key `log.colour`; [log] has filter, format
 [door] ¶ nudge_after = "6 s"
-    8:15: door.nudge_after = "6 s" is wrong; it must be longer than twice dwell = 3s
+    8:15: door.nudge_after = "6 s" is wrong; it must be longer than twice dwell = 6s
 [door] ¶ blocked_after = "20 s"
     8:17: door.blocked_after = "20 s" is wrong; it must be longer than nudge_after = 20s
 [service] ¶ recall_floor = 4
@@ -162,17 +162,17 @@ dwell = "3 s"
 [service] ¶ bypass_load = 110
     8:15: service.bypass_load = 110 is wrong; it must be below overload = 110
 [mesh] ¶ dead_after = "90 ms"
-    default: mesh.beacon_period = "25 ms" is wrong; it must be at most a quarter of dead_after = 90ms
+    default: mesh.beacon_period = "25 ms" is wrong; it must be at most a quarter of dead_after = 22ms 500us
 [climate] ¶ gather_time = "1 s"
     8:15: climate.gather_time = "1 s" is wrong; it must be below poll_period = 1s
 [climate] ¶ poll_period = "3 s" ¶ reading_limit = "9 s"
-    default: climate.display_limit = "5 s" is wrong; it must be at least twice poll_period = 3s
+    default: climate.display_limit = "5 s" is wrong; it must be at least twice poll_period = 6s
 [climate] ¶ brightness_most = 20
     default: climate.brightness_least = 30 is wrong; it must be at most brightness_most = 20
 [mesh] ¶ probe_after = "20 ms"
     8:15: mesh.probe_after = "20 ms" is wrong; it must be at least beacon_period = 25ms
 [ballot] ¶ lost_after = "199 ms"
-    8:14: ballot.lost_after = "199 ms" is wrong; it must be at least twice control_period = 100ms
+    8:14: ballot.lost_after = "199 ms" is wrong; it must be at least twice control_period = 200ms
 [ballot] ¶ round = "200 ms"
     default: ballot.lost_after = "200 ms" is wrong; it must be longer than round = 200ms
 election = "ballot" ¶ [ballot] ¶ port = 46100
@@ -186,13 +186,13 @@ unit = "attic"
 [bully] ¶ estimate = "best"
     8:12: bully.estimate = "best" is wrong; expected a whole number from 0 to 10000, or health, in quotes
 [senior] ¶ request_period = "400 ms"
-    8:18: senior.request_period = "400 ms" is wrong; it must be at most half of master_loss = 500ms
+    8:18: senior.request_period = "400 ms" is wrong; it must be at most half of master_loss = 250ms
 [token_ring] ¶ t = "100 ms"
     8:5: token_ring.t = "100 ms" is wrong; it must be longer than acknowledgement_wait = 150ms
 [token_ring] ¶ hold = "0 s"
     8:8: token_ring.hold = "0 s" is wrong; it must be longer than search_wait = 100ms
 [panel_line] ¶ silence_limit = "100 ms"
-    8:17: panel_line.silence_limit = "100 ms" is wrong; it must be at least three times heartbeat = 50ms
+    8:17: panel_line.silence_limit = "100 ms" is wrong; it must be at least three times heartbeat = 150ms
 "#;
 
 #[test]

@@ -196,7 +196,7 @@ impl Keys {
         read
     }
 
-    /// Waits until it was tried once to read them.
+    /// Waits until the first attempt to read them has ended.
     pub(crate) async fn tried(&self) {
         // It can't fail: the sender is here.
         self.known.subscribe().wait_for(Option::is_some).await.ok();

@@ -78,7 +78,10 @@ enum Wish {
 pub(crate) async fn serve(listener: TcpListener, settings: LatchedSettings) {
     let endpoint = Endpoint { address: settings.address, is_tls: settings.tls.is_some() };
     let LatchedSettings { data_dir, node, latch, tls, .. } = settings;
-    let (keeper, router, _tasks) = begin(endpoint, data_dir, node, latch);
+    let (mut keeper, router, _tasks) = begin(endpoint, data_dir, node, latch);
+    // Before anybody asks. A failure is in what is shown.
+    keeper.refresh().await.ok();
+    keeper.show();
     tokio::select! {
         () = keeper.run() => {}
         () = server::accept(listener, tls, router) => {}
@@ -208,7 +211,7 @@ pub(super) struct Keeper {
     frames: watch::Sender<Frame>,
     /// The tokens that count.
     counting: watch::Sender<Arc<Tokens>>,
-    /// Of which there are none; streams end with it.
+    /// There are no events; streams end when it is dropped.
     _events: broadcast::Sender<Event>,
 }
 

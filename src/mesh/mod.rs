@@ -230,8 +230,8 @@ impl Mesh {
         &self.counters
     }
 
-    /// Waits until it was tried once to read the fleet keys, so that a node that starts is not alone
-    /// for a moment because of them; for a short time only, as a disk may hang.
+    /// Waits until the first attempt to read the fleet keys has ended, so that a node that starts is
+    /// not alone for a moment because of them; for a short time only, as a disk may hang.
     pub(crate) async fn wait_for_keys(&mut self) {
         if tokio::time::timeout(keys::LIMIT, self.settings.keys.tried()).await.is_err() {
             warn!("the fleet keys can't be read yet: serving alone until then");

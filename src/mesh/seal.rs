@@ -31,8 +31,17 @@ pub(super) struct Seal {
     beacon: Arc<AtomicU64>,
     proven: Proven,
     heard: Heard,
-    /// The latest packet of each peer. A peer that is lost for a moment keeps it.
-    latest: BTreeMap<Incarnation, u64>,
+    /// What was received of each peer. A peer that is lost for a moment keeps its window.
+    windows: BTreeMap<Incarnation, Window>,
+}
+
+/// Which of a peer's latest packets were received: those to everybody and those to this node come by
+/// two sockets, so that one may overtake another.
+#[derive(Debug, Default)]
+struct Window {
+    latest: u64,
+    /// Bit *n*: the one that is *n* before the latest.
+    received: u64,
 }
 
 impl Seal {
@@ -50,7 +59,7 @@ impl Seal {
             beacon,
             proven,
             heard,
-            latest: BTreeMap::new(),
+            windows: BTreeMap::new(),
         }
     }
 
@@ -88,23 +97,30 @@ impl Seal {
             return Err(Count::Unproven);
         };
         let is_recent = sealed.beacon.saturating_add(MOST_BEHIND) >= latest;
-        if self.addresses.contains(&sealed.to) && is_recent && self.is_next(peer, sealed.sequence) {
+        if self.addresses.contains(&sealed.to) && is_recent && self.is_new(peer, sealed.sequence) {
             Ok(Some(sealed.packet))
         } else {
             Err(Count::Replayed)
         }
     }
 
-    /// Notes this packet, unless it or a later one of the peer was received before. What is known of
-    /// an incarnation goes with its beacons.
-    fn is_next(&mut self, peer: Incarnation, sequence: u64) -> bool {
-        if !self.latest.contains_key(&peer) {
-            self.latest.retain(|known, _| self.heard.latest(*known).is_some());
+    /// Notes this packet, unless it was received before or is too old to know. What is known of an
+    /// incarnation goes with its beacons.
+    fn is_new(&mut self, peer: Incarnation, sequence: u64) -> bool {
+        if !self.windows.contains_key(&peer) {
+            self.windows.retain(|known, _| self.heard.latest(*known).is_some());
         }
-        let latest = self.latest.entry(peer).or_default();
-        let is_next = sequence > *latest;
-        *latest = sequence.max(*latest);
-        is_next
+        let window = self.windows.entry(peer).or_default();
+        let shifted =
+            |bits: u64, by: u64| u32::try_from(by).ok().and_then(|by| bits.checked_shl(by));
+        if sequence > window.latest {
+            window.received = shifted(window.received, sequence - window.latest).unwrap_or(0);
+            window.latest = sequence;
+        }
+        let bit = shifted(1, window.latest - sequence).unwrap_or(0);
+        let is_new = bit != 0 && window.received & bit == 0;
+        window.received |= bit;
+        is_new
     }
 }
 
@@ -186,8 +202,9 @@ mod tests {
         assert_taken(&mut receiver, &[(&first, Err(Count::Unproven))]);
         receiver.prove(2);
         let replayed = Err(Count::Replayed);
-        // One that was overtaken is not told from one that is sent again.
-        let expected = [(&second[..], Ok(())), (&second, replayed), (&first, replayed)];
+        // The first was overtaken.
+        let expected =
+            [(&second[..], Ok(())), (&second, replayed), (&first, Ok(())), (&first, replayed)];
         assert_taken(&mut receiver, &expected);
         assert_eq!(receiver.open(&third, OTHER), Err(Count::Unproven), "from another address");
         assert_taken(&mut receiver, &[(&third, Ok(()))]);

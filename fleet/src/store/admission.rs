@@ -37,7 +37,7 @@ pub struct Refused {
 
 /// Why a record is refused, as in [`Refused`].
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Reason {
+pub(super) enum Refusal {
     Impossible,
     NoRoom,
 }
@@ -77,15 +77,15 @@ impl Refusals {
         &mut self,
         peer: &NodeId,
         dot: Dot,
-        why: Reason,
+        why: Refusal,
         now: Timestamp,
     ) -> Option<String> {
         self.last.insert(peer.clone(), now);
         let (count, reported, what) = match why {
-            Reason::Impossible => {
+            Refusal::Impossible => {
                 (&mut self.counts.impossible, &mut self.reported, "impossible orders")
             }
-            Reason::NoRoom => (
+            Refusal::NoRoom => (
                 &mut self.counts.no_room,
                 &mut self.no_room_reported,
                 "more calls than there can be",

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::admission::{Reason, is_possible};
+use super::admission::{Refusal, is_possible};
 use super::orders::{Change, Entry, MOST_OPEN_TRIPS, Merged};
 use super::{Effect, Holding, Item, OrderStore, Record, RecordState, Service, Store};
 use crate::model::bounds::JUMP;
@@ -208,7 +208,7 @@ impl Store {
         let outcome = self.merge_record(record, Some(peer), now);
         if outcome == Outcome::Refused {
             let is_known = self.orders.knows(dot);
-            let why = if is_known { Reason::Impossible } else { Reason::NoRoom };
+            let why = if is_known { Refusal::Impossible } else { Refusal::NoRoom };
             self.refuse(peer, dot, why, now);
             return outcome;
         }
@@ -307,12 +307,12 @@ impl Store {
         let recalls = self.orders.recalls().saturating_add(JUMP);
         let is_ahead = matches!(record.state, RecordState::Open { recall, .. } if recall > recalls);
         if is_ahead || self.is_invented(record) || !is_possible(record, self.own.floors) {
-            self.refuse(peer, record.dot, Reason::Impossible, now);
+            self.refuse(peer, record.dot, Refusal::Impossible, now);
             return false;
         }
         let has_room = self.orders.is_within_bounds(record, self.own.floors);
         if !has_room {
-            self.refuse(peer, record.dot, Reason::NoRoom, now);
+            self.refuse(peer, record.dot, Refusal::NoRoom, now);
         }
         has_room
     }
@@ -324,7 +324,7 @@ impl Store {
         record.presses().any(|it| it.incarnation == own && it.sequence > self.sequence)
     }
 
-    fn refuse(&mut self, peer: &NodeId, dot: Dot, why: Reason, now: Timestamp) {
+    fn refuse(&mut self, peer: &NodeId, dot: Dot, why: Refusal, now: Timestamp) {
         if let Some(conflict) = self.refusals.refuse(peer, dot, why, now) {
             self.report(Report::Conflict { text: conflict });
         }

@@ -187,7 +187,7 @@ impl<'a> Words<'a> {
         let value = table.iter().find(|(name, _)| *name == found).map(|(_, value)| *value);
         value.ok_or_else(|| {
             let names: Vec<_> = table.iter().map(|(name, _)| *name).collect();
-            self.wrong(found, format!("one of {}", names.join(", ")))
+            self.wrong(found, names.join(" or "))
         })
     }
 

@@ -79,7 +79,7 @@ fn seeds(text: &str) -> Result<RangeInclusive<u64>, String> {
     }
 }
 
-/// What one name means: clap would take a plain `Vec` for several names.
+/// What one name means. An alias, because clap takes a literal `Vec` for a repeated argument.
 type Protocols = Vec<Protocol>;
 
 fn protocols() -> impl TypedValueParser<Value = Protocols> {

@@ -80,7 +80,7 @@ pub(crate) struct ElectionsArgs {
     check: bool,
 }
 
-/// What one name means: clap would take a plain `Vec` for several names.
+/// What one name means. An alias, because clap takes a literal `Vec` for a repeated argument.
 type Contestants = Vec<Contestant>;
 type Situations = Vec<Situation>;
 

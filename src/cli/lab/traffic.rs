@@ -85,7 +85,7 @@ pub(crate) struct TrafficArgs {
     svg: Option<PathBuf>,
 }
 
-/// What one name means: clap would take a plain `Vec` for several names.
+/// What one name means. An alias, because clap takes a literal `Vec` for a repeated argument.
 type Cells = Vec<Cell>;
 
 /// A rate in per cent of the population in five minutes.
