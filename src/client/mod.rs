@@ -282,6 +282,8 @@ impl Client {
     /// # Errors
     /// [`ClientError`].
     pub fn fleet(self) -> Result<State, ClientError> {
+        // The stream of a node that a latch keeps from running has no states: this says why.
+        self.status()?;
         let mut watch = self.watch()?;
         loop {
             if let Streamed::State(state) = watch.next_streamed()? {
