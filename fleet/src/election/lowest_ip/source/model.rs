@@ -211,7 +211,7 @@ fn lan(nodes: usize, crashes: u8, restarts: u8) -> Check<Lan> {
 #[test]
 fn the_nodes_come_to_rest_whatever_happens() {
     settles("two nodes", lan(2, 2, 2), 161, 34);
-    settles("three nodes, a crash", lan(3, 1, 0), 5_000, 1_000);
+    settles("three nodes, a crash", lan(3, 1, 0), 73_558, 7_636);
     if is_large() {
         settles("three nodes, a crash and a restart", lan(3, 1, 1), 181_574, 10_908);
     }
