@@ -20,7 +20,7 @@ case "${1:-}" in
 --full) full=1 ;;
 --nightly) full=1 nightly=1 ;;
 -h | --help)
-    sed -n '2,/^set /s/^# \{0,1\}//p' "$0" | sed '$d'
+    sed -n '2,/^set /s/^# \{0,1\}//p' "$0"
     exit
     ;;
 *)
