@@ -72,7 +72,7 @@ impl Doorkeeper {
     }
 }
 
-/// A bucket for each token, of which there is a bounded number, and one for everybody else.
+/// A bucket for each token (their number is bounded), and one for everybody else.
 #[derive(Debug)]
 struct Limits {
     bearers: BTreeMap<TokenName, Bucket>,

@@ -88,7 +88,7 @@ pub(crate) async fn serve(listener: TcpListener, settings: LatchedSettings) {
     }
 }
 
-/// What answers requests, and the tasks behind it, of which the first is to be run.
+/// What answers requests, and the tasks behind it; the caller runs the keeper.
 pub(super) fn begin(
     endpoint: Endpoint,
     data_dir: PathBuf,

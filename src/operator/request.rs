@@ -41,7 +41,7 @@ pub(crate) enum Query {
     Status,
     Follow(RequestId),
     Order(Call, Right),
-    /// Fault injection: cuts the node off the mesh, or mends it.
+    /// Fault injection: cuts the node off the mesh, or connects it again.
     Network(Cable),
     Command(Command, Author),
     Place(CallRequest),

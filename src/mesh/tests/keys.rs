@@ -299,7 +299,7 @@ async fn a_node_without_key_files_has_its_keys_at_once() {
     assert!(mesh.keys().status().missing.is_some_and(|why| why.contains("liftmesh keygen")));
 }
 
-/// Two nodes with these keys and packets, of which the second has heard the first.
+/// Two nodes with these keys and packets; the second has heard the first.
 async fn with_packets(packets: &PacketSettings, fleet: &Fleet, keys: &str) -> (Mesh, Mesh) {
     let start = |node| {
         let packets = Some(packets.clone());

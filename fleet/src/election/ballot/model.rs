@@ -200,7 +200,7 @@ fn fleet(settings: Settings, [nodes, regular]: [usize; 2], packets: usize) -> Ch
     Check::new(subject, Bounds { nodes, network, beacons, most })
 }
 
-/// So many nodes, of which so many are regular leaders; `least` states in all, and in calm.
+/// This many nodes, and how many of them are regular leaders; `least` states in all, and in calm.
 fn agrees(nodes: [usize; 2], packets: usize, [least, least_calm]: [usize; 2]) {
     let what = format!("{nodes:?}, {packets} packets");
     settles(&what, fleet(Settings::default(), nodes, packets), least, least_calm);

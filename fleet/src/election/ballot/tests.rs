@@ -12,7 +12,7 @@ fn candidate(index: u8) -> Candidate {
     if index < 8 { testing::candidate(index) } else { testing::control_unit(index) }
 }
 
-/// One that has started and knows nodes 1 to 9, none of which leads.
+/// One that has started and knows nodes 1 to 9; none of them leads.
 fn with(index: u8, settings: Settings) -> Ballot {
     let mut node = Ballot::new(candidate(index), settings);
     testing::feed(&mut node, Input::Start);

@@ -288,7 +288,7 @@ fn a_better_claim_ends_a_claim_and_a_worse_one_is_told_so() {
     }
 }
 
-/// T7: a claim of which nothing comes, and one that was objected to in vain, is no loss of time.
+/// T7: neither a claim that leads nowhere nor a failed objection costs any time.
 #[test]
 fn a_claim_that_fails_is_made_again_soon() {
     let settings = Settings::default();
