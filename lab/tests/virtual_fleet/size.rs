@@ -34,7 +34,7 @@ fn during(building: &mut Building, seconds: u64) -> MeshTraffic {
     }
 }
 
-/// F2: what arrives at a node stays near 400 datagrams a second, however many send. A beacon has room
+/// N3: what arrives at a node stays near 400 datagrams a second, however many send. A beacon has room
 /// for 32 echoes: where peers have to take turns they are not taken for silent, or each would ask each
 /// other for a sign of life.
 #[test]

@@ -35,7 +35,7 @@ fn lost_after(runs_every: Duration, loses_every: usize) -> Duration {
     now.since(ran)
 }
 
-/// H1: where peers are often held up, silence says less, and a fleet that flaps serves nobody.
+/// N2: where peers are often held up, silence says less, and a fleet that flaps serves nobody.
 #[test]
 fn a_peer_that_is_often_late_is_lost_later() {
     let usual = lost_after(Duration::from_millis(1), usize::MAX);
