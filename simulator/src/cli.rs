@@ -8,8 +8,10 @@ use std::path::PathBuf;
 use std::thread::{self, Builder};
 use std::time::Duration;
 
-use clap::{Args as ClapArgs, Subcommand};
-use elevator_driver::{FloorCount, vocabulary::FloorCountError};
+use clap::builder::TypedValueParser;
+use clap::{Args as ClapArgs, Subcommand, value_parser};
+use elevator_driver::FloorCount;
+use humantime::parse_duration;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
@@ -68,7 +70,7 @@ pub struct Args {
     #[command(subcommand)]
     pub(crate) deed: Option<Deed>,
     /// Floors of the shaft, 2 to 254
-    #[arg(long, default_value = "4", value_parser = floors, value_name = "N")]
+    #[arg(long, default_value = "4", value_parser = floors(), value_name = "N")]
     pub(crate) floors: FloorCount,
     /// Offer the panel protocol on a pseudo-terminal
     #[arg(long)]
@@ -104,25 +106,25 @@ pub struct Args {
     #[arg(long, default_value_t = Kinematics::default().jerk, value_name = "M/S³")]
     pub(crate) jerk: f64,
     /// Door opening time
-    #[arg(long, default_value = "1.5s", value_parser = duration, value_name = "TIME")]
+    #[arg(long, default_value = "1.5s", value_parser = parse_duration, value_name = "TIME")]
     pub(crate) door_opening: Duration,
     /// Door closing time
-    #[arg(long, default_value = "1.5s", value_parser = duration, value_name = "TIME")]
+    #[arg(long, default_value = "1.5s", value_parser = parse_duration, value_name = "TIME")]
     pub(crate) door_closing: Duration,
     /// Door closing time while nudging
-    #[arg(long, default_value = "4s", value_parser = duration, value_name = "TIME")]
+    #[arg(long, default_value = "4s", value_parser = parse_duration, value_name = "TIME")]
     pub(crate) door_nudging: Duration,
     /// Over TCP: time between two floors
-    #[arg(long, default_value = "2s", value_parser = duration, value_name = "TIME")]
+    #[arg(long, default_value = "2s", value_parser = parse_duration, value_name = "TIME")]
     pub(crate) between_floors: Duration,
     /// Over TCP: time for passing a floor
-    #[arg(long, default_value = "500ms", value_parser = duration, value_name = "TIME")]
+    #[arg(long, default_value = "500ms", value_parser = parse_duration, value_name = "TIME")]
     pub(crate) passing_floor: Duration,
     /// Stop the motor when the controller is silent for this long
-    #[arg(long, default_value = "300ms", value_parser = duration, value_name = "TIME")]
+    #[arg(long, default_value = "300ms", value_parser = parse_duration, value_name = "TIME")]
     pub(crate) watchdog: Duration,
     /// Share of bytes lost or damaged on the serial line, per cent
-    #[arg(long, default_value = "0", value_parser = clap::value_parser!(u8).range(0..=100))]
+    #[arg(long, default_value = "0", value_parser = value_parser!(u8).range(0..=100))]
     pub(crate) noise: u8,
     /// Seed of everything random
     #[arg(long, default_value = "0")]
@@ -169,11 +171,10 @@ pub enum CliError {
 /// It could not start. Link and socket are removed in every case.
 pub fn run(args: Args) -> Result<(), CliError> {
     if let Some(Deed::Press { socket, button }) = &args.deed {
-        let mut simulator = ControlClient::connect(socket)?;
-        return Ok(simulator.send(&format!("press {}", button.join(" "))).map(drop)?);
+        let press = format!("press {}", button.join(" "));
+        return Ok(ControlClient::connect(socket)?.send(&press).map(drop)?);
     }
-    let parent = args.die_with_parent;
-    let quiet = args.quiet;
+    let (parent, quiet) = (args.die_with_parent, args.quiet);
     // Before anything is made that a signal would leave behind.
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(CliError::Signals)?;
     let simulator = Simulator::start(config(args))?;
@@ -263,30 +264,11 @@ fn accompany(simulator: &Simulator, parent: Option<u32>, quiet: bool) -> io::Res
     Ok(())
 }
 
-#[derive(Debug, thiserror::Error)]
-enum ValueError {
-    #[error("expected a whole number from 2 to 254")]
-    Number(#[from] std::num::ParseIntError),
-    #[error(transparent)]
-    Floors(#[from] FloorCountError),
-    #[error("expected a number with a unit, such as 300ms or 1.5s")]
-    Duration,
-}
-
-fn floors(text: &str) -> Result<FloorCount, ValueError> {
-    Ok(FloorCount::try_from(text.parse::<u8>()?)?)
+fn floors() -> impl TypedValueParser<Value = FloorCount> {
+    value_parser!(u8).try_map(FloorCount::try_from)
 }
 
 /// So that the announced paths hold wherever they are read.
 fn absolute(text: &str) -> io::Result<PathBuf> {
     std::path::absolute(text)
-}
-
-fn duration(text: &str) -> Result<Duration, ValueError> {
-    let (number, unit) = match text.strip_suffix("ms") {
-        Some(number) => (number, 0.001),
-        None => (text.strip_suffix('s').ok_or(ValueError::Duration)?, 1.0),
-    };
-    let number: f64 = number.trim().parse().or(Err(ValueError::Duration))?;
-    Duration::try_from_secs_f64(number * unit).or(Err(ValueError::Duration))
 }

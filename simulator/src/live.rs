@@ -24,26 +24,22 @@ impl LiveView {
     }
 
     /// Draws the state over the one before, if anything changed that can be seen.
-    pub(crate) fn draw(
-        &mut self,
-        state: &SimulatorState,
-        output: &mut impl Write,
-    ) -> io::Result<()> {
+    pub(crate) fn draw(&mut self, state: &SimulatorState, out: &mut impl Write) -> io::Result<()> {
         let picture = picture(state) + self.help;
         if self.drawn.as_ref() == Some(&picture) {
             return Ok(());
         }
         if let Some(drawn) = &self.drawn {
             // Back to the first line; each line below clears the rest of itself.
-            write!(output, "\x1b[{}F", drawn.lines().count())?;
+            write!(out, "\x1b[{}F", drawn.lines().count())?;
         }
         // A long line is cut: one that wraps could not be drawn over.
-        write!(output, "\x1b[?7l")?;
+        write!(out, "\x1b[?7l")?;
         for line in picture.lines() {
-            writeln!(output, "{line}\x1b[K")?;
+            writeln!(out, "{line}\x1b[K")?;
         }
-        write!(output, "\x1b[?7h")?;
-        output.flush()?;
+        write!(out, "\x1b[?7h")?;
+        out.flush()?;
         self.drawn = Some(picture);
         Ok(())
     }

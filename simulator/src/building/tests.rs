@@ -115,17 +115,6 @@ fn down_traffic_follows_its_rates() {
 }
 
 #[test]
-fn erlang_times_stay_within_their_limits() {
-    let building = Building::named("crites-barto").expect("a building");
-    let mut random = SplitMix64::new(3);
-    let times: Vec<_> =
-        (0..2_000).map(|_| building.transfer.draw(&mut random).as_secs_f64()).collect();
-    assert!(times.iter().all(|time| (0.6..=6.0).contains(time)));
-    let mean = times.iter().sum::<f64>() / 2_000.0;
-    assert!((mean - 1.0).abs() < 0.03, "{mean}");
-}
-
-#[test]
 fn a_wrong_list_is_refused_with_the_line() {
     let read = |lines: &str| {
         let text = format!("id,t_s,from,to,kg\n0,1.5,0,3,75\n{lines}");
