@@ -4,7 +4,7 @@
 #   ./verify.sh            before each commit: format, lints, tests with short campaigns
 #   ./verify.sh --full     also a build with fewer features, documentation, the page in a browser,
 #                          examples, licences, unused dependencies, the cost of the first command
-#   ./verify.sh --nightly  also longer campaigns, larger models, tests that load the machine, seeded
+#   ./verify.sh --nightly  also longer campaigns, tests that load the machine, seeded
 #                          defects, the playground, the Debian package, and known weaknesses of the
 #                          crates, which appear without a change here; fetches their database
 #
@@ -86,7 +86,6 @@ cargo test "${most[@]}" "${selected[@]}" --no-run
 if [ -n "$nightly" ]; then
     export LIFTMESH_CAMPAIGN="${LIFTMESH_CAMPAIGN:-30}"
     export LIFTMESH_DENSE_KILLS="${LIFTMESH_DENSE_KILLS:-200}"
-    export LIFTMESH_MODELS="${LIFTMESH_MODELS:-large}"
 fi
 host=$(rustc -vV | sed -n 's/^host: //p' | tr 'a-z-' 'A-Z_')
 # Runs the tests that the rest of the line selects; each says how long it took. Keeps what they print.

@@ -146,10 +146,6 @@ impl<A: Algorithm> Election for Running<A> {
     fn details(&self) -> Vec<Detail> {
         self.0.detail().into_iter().collect()
     }
-
-    fn profile(&self) -> &Profile {
-        &PROFILE
-    }
 }
 
 /// What is to be done, and a number at random.

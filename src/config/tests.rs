@@ -410,7 +410,6 @@ fn every_key_changes_the_settings() {
             "mqtt.broker" => "",
             "mqtt.password_file" => "broker = \"mqtts://broker\"\nusername = \"node\"\n",
             path if path.starts_with("mqtt.") => "broker = \"mqtts://broker\"\n",
-            "bully.wins" => "estimate = \"7\"\n",
             "http.certificate" => "key = \"/etc/node.key\"\n",
             "http.key" => "certificate = \"/etc/node.crt\"\n",
             _ => "",

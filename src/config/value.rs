@@ -11,7 +11,7 @@ use std::time::Duration;
 use elevator_driver::{Direction, Floor, FloorCount, PanelUrl};
 use elevator_fleet::dispatch::{Schedule, Strategy};
 use elevator_fleet::election::Preset;
-use elevator_fleet::election::bully::{Estimate, Wins};
+use elevator_fleet::election::bully::Estimate;
 use elevator_fleet::model::{FleetName, Mac, NodeId, Role};
 use elevator_fleet::wire::Protocol;
 
@@ -286,7 +286,6 @@ words! {
     bool: "BOOL", [("true", true), ("false", false)], bare();
     Strategy: "STRATEGY", Self::ALL.map(|strategy| (strategy, strategy));
     Preset: "PRESET", [("fleet", Self::Fleet), ("source", Self::Source)];
-    Wins: "WHICH", [("highest", Self::Highest), ("lowest", Self::Lowest)];
     SeniorPreset: "PRESET",
         [("fleet", Self::Fleet), ("source", Self::Source), ("emulator", Self::Emulator)];
     LogFormat: "FORMAT",

@@ -1,8 +1,7 @@
 //! A protocol that is studied and not deployed.
 //!
 //! To compare the five protocols with another one, give its [`Rules`] here: it then runs in the real
-//! node and under the same faults as they do. No configuration can select it, and no
-//! message of it is ever decoded: it exists in virtual time only.
+//! node, in virtual time. No configuration can select it, and no message of it is ever decoded.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -57,19 +56,3 @@ fn one_byte<S: Serializer>(_: &str, serializer: S) -> Result<S::Ok, S::Error> {
 /// A timer of an experiment, by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timer(pub &'static str);
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::election::Message as Any;
-    use crate::election::testing::name;
-
-    #[test]
-    fn no_message_is_decoded() {
-        let message = Any::from(Message { kind: "vote", number: 7, node: Some(name(1)) });
-        let bytes = postcard::to_allocvec(&message).expect("it is encoded, to be counted");
-        let [protocol, kind, number, some, length] = [1; 5];
-        assert_eq!(bytes.len(), protocol + kind + number + some + length + "N1".len());
-        assert!(postcard::from_bytes::<Any>(&bytes).is_err());
-    }
-}

@@ -8,12 +8,8 @@
 //! ```
 //!
 //! An election knows no time, no socket and no random source (C2): it arms named, relative timers,
-//! and a random draw comes with every input. So its states are few, comparable and can be walked
-//! by a model checker.
-//!
-//! The nodes keep the links (C6): each pair has one, or, under `lowest-ip`, each node has one to the
-//! master and to the heir. An election sees a peer only while orders are exchanged with it: a node
-//! that yields to a peer has handed its orders over already (E4), and no node follows a node that it
+//! and a random draw comes with every input. It sees a peer only while orders are exchanged with it:
+//! a node that yields has handed its orders over already (E4), and no node follows a node that it
 //! can't reach (F14). Only the source's form of `lowest-ip` opens and closes links itself (F3).
 
 /// Calls a macro with every protocol: the name of its module, and of its variant of
@@ -62,9 +58,7 @@ pub use token_ring::TokenRing;
 
 /// A protocol that chooses the master.
 pub trait Election: fmt::Debug + Send {
-    /// Handles an input; appends what is to be done to `outputs`.
-    ///
-    /// `draw` is a random number; a protocol that needs none ignores it.
+    /// Handles an input; appends what is to be done to `outputs`. `draw` is a random number.
     fn handle(&mut self, input: Input<'_>, draw: u64, outputs: &mut Vec<Output>);
 
     fn node_state(&self) -> NodeState;
@@ -86,32 +80,24 @@ pub trait Election: fmt::Debug + Send {
         0
     }
 
-    /// The protocol's own state, for people to read: names and values.
     fn details(&self) -> Vec<Detail>;
-
-    fn profile(&self) -> &Profile {
-        &Profile::USUAL
-    }
 }
 
 /// What is fixed about a protocol, whatever its settings and its state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Profile {
-    /// Which node is master of a group whose nodes all hear each other.
     pub preferred: Preferred,
     /// Whether the mastership goes from node to node while all is well.
     pub rotates: bool,
     pub link_rule: LinkRule,
     pub carrier: Carrier,
-    /// Whether the master's sensor requests are part of the protocol, which sends them by itself;
-    /// otherwise the node does (C4).
+    /// Whether the protocol itself sends the master's sensor requests, not the node (C4).
     pub requests_sensor_data: bool,
     /// How many lines of 80 columns have room for the [details](Election::details).
     pub detail_lines: u16,
 }
 
 impl Profile {
-    /// What most protocols have in common.
     pub const USUAL: Self = Self {
         preferred: Preferred::Anybody,
         rotates: false,
@@ -136,12 +122,10 @@ pub enum Preferred {
 /// Who opens links, and to whom (C6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LinkRule {
-    /// A slave dials its master when the election wants it, and there are no other links: links can
-    /// be checked against the nodes' states.
+    /// A slave dials its master when the election wants it, and there are no other links.
     FollowState,
-    /// Each node keeps links to the two lowest addresses that it hears, if those are lower than its
-    /// own: usually the master, and the heir that takes over from it. It also keeps one to its
-    /// master where that is another node. A fleet of n nodes has 2n − 3 links.
+    /// Each node keeps links to the two lower addresses that are the lowest it hears, usually the
+    /// master and its heir, and to its master. A fleet of n nodes has 2n − 3 links.
     Standby,
     /// Each pair of nodes keeps a link; the higher address dials the lower.
     EveryPair,
@@ -160,13 +144,11 @@ pub enum Carrier {
 pub enum Input<'a> {
     /// The node starts; the first input of all.
     Start,
-    /// A beacon of a peer that this node hears, and that hears this node. Of equal beacons that
-    /// arrive in a bunch it is the first: an election that repeats a message at each beacon repeats
-    /// it at the periodic ones.
+    /// A beacon of a peer that this node hears, and that hears this node; the first of equal ones
+    /// that arrive in a bunch. The term is that of its mastership, or the highest that it knows.
     Heard {
         peer: &'a Candidate,
         node_state: &'a NodeState,
-        /// The term of its mastership; if it is not master, the highest that it knows.
         term: Term,
     },
     /// A peer is not heard any more, or its link is gone; the latter is not an input under
@@ -184,7 +166,6 @@ pub enum Input<'a> {
     Disconnected {
         peer: &'a NodeId,
     },
-    /// A message has arrived from a peer that has been heard.
     Message {
         from: &'a NodeId,
         message: &'a Message,
@@ -194,13 +175,12 @@ pub enum Input<'a> {
     Fired(&'a ElectionTimer),
 }
 
-/// A node as elections see it: everything that can rank it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Candidate {
     pub node: NodeId,
-    /// Its address; ranks under `lowest-ip`.
+    /// Ranks under `lowest-ip`.
     pub address: Ipv4Addr,
-    /// Its interface's address; ranks under `senior` and `token-ring`.
+    /// Ranks under `senior` and `token-ring`.
     pub mac: Mac,
     pub role: Role,
     /// How fit it is to lead; ranks under `bully` (B1).
@@ -208,7 +188,6 @@ pub struct Candidate {
 }
 
 impl Candidate {
-    /// The node that sends this [`Hello`].
     #[must_use]
     pub fn new(hello: &Hello, estimate: u32) -> Self {
         Self {
@@ -224,18 +203,13 @@ impl Candidate {
 /// Which side of a link this node is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LinkSide {
-    /// This node opened it.
     Dialled,
-    /// The peer opened it.
     Accepted,
 }
 
-/// Something that an election wants done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Output {
-    /// Start a timer, or start it anew.
     Arm(ElectionTimer, Duration),
-    /// Stop a timer, if it runs.
     Disarm(ElectionTimer),
     /// Send a message to every node; it may be lost on the way.
     Broadcast(Message),
@@ -251,14 +225,11 @@ pub enum Output {
     HangUpAllBut(NodeId),
 }
 
-/// The messages between masters, candidates and indicators.
-///
-/// The three about sensors serve every protocol (C4); the protocol decides what carries them and
-/// what they are called there.
+/// The messages between masters, candidates and indicators. Those about sensors serve every protocol
+/// (C4).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Message {
-    /// The master asks every unit for what its sensors read: *ZDZ* of `senior` (M1), the
-    /// control packet of `ballot` (V2).
+    /// To all units: *ZDZ* of `senior` (M1), the control packet of `ballot` (V2).
     SensorRequest,
     /// The answer, to the master alone: *ZDO* (M1), the answer packet (V9).
     SensorData(Reading),
@@ -324,7 +295,6 @@ from_each! {
     experiment Experiment,
 }
 
-/// Which protocol elects, and its settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ElectionSettings {
     LowestIp(lowest_ip::Settings),
@@ -335,14 +305,12 @@ pub enum ElectionSettings {
     Experiment(Experiment),
 }
 
-/// A whole set of figures and rules of a protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Preset {
     /// For a fleet of elevators on one LAN; the default.
     Fleet,
-    /// The figures and rules of the protocol's source, and only those completions without which it
-    /// can't run.
+    /// The figures and rules of the protocol's source, with only what it can't run without.
     Source,
 }
 
@@ -372,20 +340,18 @@ pub trait Rules: fmt::Debug {
     /// it have a link after `linked_within`.
     fn bound(&self, linked_within: Duration, nodes: usize) -> Duration;
 
-    /// Whether the bound holds, and no master changes, although up to one packet in twenty gets
-    /// lost. Otherwise a network counts as quiet only while none is.
+    /// Whether the bound holds, and no master changes, although 5 % of packets get lost.
     fn bears_loss(&self) -> bool {
         true
     }
 
-    /// C3: how long after a change of master all that hear the new one may take to follow it. T
-    /// where the mastership rotates; 0 elsewhere, where no master changes while all is well.
+    /// C3: how long all that hear a new master may take to follow it; 0 where none changes while all
+    /// is well.
     fn settles_within(&self) -> Duration {
         Duration::ZERO
     }
 
-    /// How often the protocol itself sends sensor requests, if it does
-    /// ([`Profile::requests_sensor_data`]).
+    /// How often the protocol itself sends sensor requests, if it does.
     fn request_period(&self) -> Option<Duration> {
         None
     }
@@ -400,8 +366,8 @@ pub trait Rules: fmt::Debug {
         false
     }
 
-    /// The election of this node, in this incarnation of its process. After a failed dial a
-    /// protocol that dials waits for `redial_after`.
+    /// The election of this node, in this incarnation of its process. `redial_after` is the wait
+    /// after a failed dial.
     fn elect(
         &self,
         own: Candidate,
@@ -417,7 +383,6 @@ impl ElectionSettings {
         Self::preset(protocol, Preset::Fleet)
     }
 
-    /// What a preset of the protocol says.
     #[must_use]
     pub fn preset(protocol: Protocol, preset: Preset) -> Self {
         macro_rules! either {
@@ -437,9 +402,7 @@ impl ElectionSettings {
         for_every_protocol!(either)
     }
 
-    /// C3: a group of at most this many nodes that all hear each other, on a network that has been
-    /// whole and quiet for this time, has exactly one master, known to all of it. It depends on how
-    /// soon the mesh makes links.
+    /// [`Rules::bound`], with links as soon as this mesh makes them.
     #[must_use]
     pub fn bound(&self, mesh: &MeshTimes, nodes: usize) -> Duration {
         (**self).bound(redial::linked_within(mesh), nodes)
@@ -468,7 +431,6 @@ impl Protocol {
     }
 }
 
-/// One line of a protocol's own state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Detail {
@@ -491,4 +453,17 @@ impl fmt::Display for Detail {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+
+    /// C3: the document has the bounds of a fleet of five.
+    #[test]
+    fn documented_bounds_are_those_of_the_defaults() {
+        let document = include_str!("../../../docs/ELECTIONS.md");
+        for protocol in Protocol::ALL {
+            let bound = ElectionSettings::of(protocol).bound(&MeshTimes::default(), 5);
+            let row = format!("| `{protocol}` | {} s |", bound.as_secs_f64());
+            assert!(document.contains(&row), "{row}");
+        }
+    }
+}

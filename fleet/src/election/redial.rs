@@ -1,7 +1,5 @@
-//! How long to wait before a peer is dialled again.
-//!
-//! The waits grow, so that a peer that is heard and can't be reached costs little; but never by
-//! much, because nothing reports when the cause has gone.
+//! How long to wait before a peer is dialled again. The waits grow, but never by much, because
+//! nothing reports when the cause has gone.
 
 use std::time::Duration;
 
@@ -13,24 +11,22 @@ const MOST_DOUBLINGS: u32 = 3;
 /// A dial and its link may take so many times the first wait to join.
 const JOIN_WAITS: u32 = 32;
 
-/// The wait after a dial that failed when so many before it had failed in a row: `redial_after`,
-/// doubled for each of them, and up to one and a half times that, so that two nodes fall out of
-/// step.
+/// The wait after a dial that failed when so many before it had failed in a row: up to one and a half
+/// times as long, so that two nodes fall out of step.
 pub(crate) fn wait(redial_after: Duration, failures: u32, draw: u64) -> Duration {
     let wait = redial_after * (1 << failures.min(MOST_DOUBLINGS));
     wait + wait * u32::try_from(draw % 512).unwrap_or(0) / 1024
 }
 
-/// How long two nodes that hear and can reach each other may take until they are synced. Each
-/// detects the loss of a former link (`dead_after`), a pending dial fails (as long again), and the
-/// longest wait before the next dial passes.
+/// How long two nodes that can reach each other may take until they are synced: each detects the loss
+/// of a former link, a pending dial fails, and the longest wait before the next dial passes.
 pub(crate) fn linked_within(mesh: &MeshTimes) -> Duration {
     let longest_wait = mesh.redial_after * (1 << MOST_DOUBLINGS) * 3 / 2;
     mesh.dead_after * 2 + longest_wait
 }
 
-/// How long a dial and its link may take to join. Over a line that loses packets a fresh link is
-/// soon better than one that waits to send again.
+/// How long a dial and its link may take to join. Where packets get lost, a fresh link is soon better
+/// than one that waits to send again.
 pub(crate) fn limit(redial_after: Duration) -> Duration {
     redial_after * JOIN_WAITS
 }

@@ -2,8 +2,8 @@
 //! master has served in time.
 //!
 //! ```text
-//!   Input ──▶ Election ──▶ Output ──▶ timers of the election
-//!                │            └─────▶ Wish: send, dial, hang up
+//!   Input ──▶ Election ──▶ Output: timers, messages, links
+//!                │
 //!                ▼
 //!            state, term ──▶ Change       Bank ──▶ Overdue ──▶ calls taken over
 //! ```
@@ -12,17 +12,15 @@
 //! have to do goes out as values.
 
 mod overdue;
-mod repeats;
 mod terms;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use self::overdue::Overdue;
-use self::repeats::{Repeats, Told};
 use self::terms::Terms;
 use crate::election::{
-    Candidate, Election, ElectionSettings, ElectionTimer, Input, LinkRule, Message, Output,
+    Candidate, Election, ElectionSettings, ElectionTimer, Input, LinkRule, Output, Profile,
 };
 use crate::model::{Hello, MeshTimes, NodeId, NodeState, Term, Timestamp};
 use crate::peers::Membership;
@@ -32,8 +30,7 @@ use crate::wire::Beacon;
 
 pub(crate) use overdue::Bank;
 
-/// How long a new master waits for the lowest of the others before it follows another: two beacon
-/// periods.
+/// How long a new master waits for the lowest of the others: two beacon periods.
 const PATIENCE: Duration = Duration::from_millis(50);
 
 #[derive(Debug)]
@@ -50,7 +47,20 @@ pub(crate) struct Leadership {
     /// The node's fitness to lead (B1).
     estimate: u32,
     pub(crate) overdue: Overdue,
-    repeats: Repeats,
+    /// Equal beacons within this time are a bunch.
+    beacon_gap: Duration,
+    /// What the election was told last of each peer.
+    told: BTreeMap<NodeId, (Timestamp, Told)>,
+}
+
+/// What a beacon says to the election, and this node's own part in what the election does about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Told {
+    node_state: NodeState,
+    term: Term,
+    estimate: u32,
+    own_state: NodeState,
+    own_estimate: u32,
 }
 
 #[derive(Debug)]
@@ -58,7 +68,7 @@ pub(crate) struct Outcome {
     pub(crate) change: Option<Change>,
     /// Whether the estimate that beacons carry has changed.
     pub(crate) has_new_estimate: bool,
-    /// The election's outputs, in order. Pass each to [`Leadership::wish`].
+    /// To be executed one by one: one may start a timer that the next restarts.
     pub(crate) outputs: Vec<Output>,
 }
 
@@ -82,20 +92,6 @@ impl Change {
     }
 }
 
-/// An output of the election that other components execute.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Wish {
-    /// Send a message to one node, or to all if there is no addressee.
-    Send {
-        to: Option<NodeId>,
-        message: Message,
-        enclosed: Enclosed,
-    },
-    Dial(NodeId),
-    HangUp(NodeId),
-    HangUpAllBut(NodeId),
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Enclosed {
     Nothing,
@@ -104,7 +100,6 @@ pub(crate) enum Enclosed {
 }
 
 impl Leadership {
-    /// The election of the node with this hello, which has this `health` and knows this term.
     pub(crate) fn new(
         settings: ElectionSettings,
         hello: &Hello,
@@ -126,7 +121,8 @@ impl Leadership {
             terms: Terms::new(term),
             estimate,
             overdue: Overdue::default(),
-            repeats: Repeats::new(mesh.beacon_gap),
+            beacon_gap: mesh.beacon_gap,
+            told: BTreeMap::new(),
         }
     }
 
@@ -136,6 +132,10 @@ impl Leadership {
 
     pub(crate) fn election(&self) -> &dyn Election {
         &*self.election
+    }
+
+    pub(crate) fn profile(&self) -> &'static Profile {
+        self.settings.profile()
     }
 
     pub(crate) fn node_state(&self) -> &NodeState {
@@ -154,7 +154,6 @@ impl Leadership {
         matches!(&self.node_state, NodeState::Slave { master } if master == peer)
     }
 
-    /// Whether this node followed that peer in its state before the present one.
     pub(crate) fn has_followed(&self, peer: &NodeId) -> bool {
         self.former_master.as_ref() == Some(peer)
     }
@@ -166,7 +165,6 @@ impl Leadership {
         }
     }
 
-    /// The term of this node's mastership; without one, the highest known (E3).
     pub(crate) fn term(&self) -> Term {
         self.terms.present()
     }
@@ -181,8 +179,7 @@ impl Leadership {
         }
     }
 
-    /// A peer that follows this node has sent a beacon. `has_joined` if it did not follow before, as
-    /// far as this node has heard.
+    /// A peer that follows this node has sent a beacon; `has_joined` if it did not follow before.
     pub(crate) fn hear_follower(&mut self, led: Term, has_joined: bool) {
         self.terms.outlive(led);
         if has_joined {
@@ -190,12 +187,10 @@ impl Leadership {
         }
     }
 
-    /// The node's fitness to lead; 0 under a protocol that does not use it.
     pub(crate) fn estimate(&self) -> u32 {
         self.estimate
     }
 
-    /// Updates the node's health. Returns its fitness to lead, if that has changed.
     pub(crate) fn note_health(&mut self, health: u32) -> Option<u32> {
         let estimate = self.settings.estimate(health);
         let has_changed = estimate != self.estimate;
@@ -205,22 +200,19 @@ impl Leadership {
 
     /// Whether this node requests sensor data: as master, unless the protocol itself does.
     pub(crate) fn asks_for_readings(&self) -> bool {
-        self.leads() && !self.election.profile().requests_sensor_data
+        self.leads() && !self.profile().requests_sensor_data
     }
 
-    /// Whether the indicator shows the display data of this peer. A node with a master shows only
-    /// the master's: between two groups that partly hear each other, the display would otherwise
-    /// change with every message.
+    /// Whether the indicator shows the display data of this peer: of the master alone, if there is one.
     pub(crate) fn shows_for(&self, peer: &NodeId) -> bool {
         match &self.node_state {
-            NodeState::Slave { master } => master == peer || self.election.profile().rotates,
-            NodeState::Master => self.election.profile().rotates,
+            NodeState::Slave { master } => master == peer || self.profile().rotates,
+            NodeState::Master => self.profile().rotates,
             NodeState::Seeking => true,
         }
     }
 
-    /// Starts the node: under `lowest-ip` as master (F2). The election gets [`Input::Start`]
-    /// separately.
+    /// Starts the node. The election gets [`Input::Start`] separately.
     pub(crate) fn start(&mut self, now: Timestamp) {
         self.has_started = true;
         self.node_state = self.election.node_state();
@@ -234,7 +226,7 @@ impl Leadership {
         let mut outputs = Vec::new();
         let estimate = self.election.estimate();
         if let Input::Lost { peer } = &input {
-            self.repeats.forget(peer);
+            self.told.remove(*peer);
             self.terms.catch_up();
         }
         let is_master = |peer: &NodeId| self.follows(peer);
@@ -251,8 +243,11 @@ impl Leadership {
         }
     }
 
-    /// Whether the election already knows what a beacon says about its sender, from one that
-    /// arrived just before.
+    /// Whether the election was told the same just before; otherwise it is told now.
+    ///
+    /// A process that was suspended finds in its socket what its peers sent meanwhile. An election
+    /// that reacts to the beacon of another master would react to each of these at once, and the
+    /// peer to each of these reactions (C3). Also, each message of an election comes with a beacon.
     pub(crate) fn is_repeated(
         &mut self,
         peer: &Candidate,
@@ -267,7 +262,13 @@ impl Leadership {
             own_state: self.node_state.clone(),
             own_estimate: self.election.estimate(),
         };
-        self.repeats.covers(&peer.node, told, now)
+        let last = self.told.get(&peer.node);
+        let is_repeated =
+            last.is_some_and(|(at, last)| now.since(*at) < self.beacon_gap && *last == told);
+        if !is_repeated {
+            self.told.insert(peer.node.clone(), (now, told));
+        }
+        is_repeated
     }
 
     /// Changes the node's state. A master leads under a term of its own (E3).
@@ -283,33 +284,15 @@ impl Leadership {
             NodeState::Slave { master } => Some(master.clone()),
             NodeState::Master | NodeState::Seeking => None,
         };
-        Change { from, to, term: self.term(), rotates: self.election.profile().rotates }
+        Change { from, to, term: self.term(), rotates: self.profile().rotates }
     }
 
-    /// Starts and stops the election's timers; returns what other components have to do.
-    ///
-    /// Outputs are passed one by one, because executing one may start a timer that the next output
-    /// restarts.
-    pub(crate) fn wish(&mut self, output: Output, now: Timestamp) -> Option<Wish> {
-        let send = |to, message, enclosed| Wish::Send { to, message, enclosed };
-        Some(match output {
-            Output::Arm(timer, wait) => {
-                self.timers.insert(timer, now + wait);
-                return None;
-            }
-            Output::Disarm(timer) => {
-                self.timers.remove(&timer);
-                return None;
-            }
-            Output::Broadcast(message) => send(None, message, Enclosed::Nothing),
-            Output::Send(to, message) => {
-                send(Some(to), message.under(self.terms.known()), Enclosed::Nothing)
-            }
-            Output::HandOver(to, message) => send(Some(to), message, Enclosed::Orders),
-            Output::Dial(peer) => Wish::Dial(peer),
-            Output::HangUp(peer) => Wish::HangUp(peer),
-            Output::HangUpAllBut(peer) => Wish::HangUpAllBut(peer),
-        })
+    pub(crate) fn arm(&mut self, timer: ElectionTimer, at: Timestamp) {
+        self.timers.insert(timer, at);
+    }
+
+    pub(crate) fn disarm(&mut self, timer: &ElectionTimer) {
+        self.timers.remove(timer);
     }
 
     pub(crate) fn poll_timeout(&self) -> Option<(Timestamp, &ElectionTimer)> {
@@ -317,8 +300,7 @@ impl Leadership {
         timers.min_by_key(|(at, _)| *at)
     }
 
-    /// The election's timers that have expired, in order. Each fires only if it is still
-    /// [due](Self::take_due) when its turn comes.
+    /// The expired timers, in order. Each fires only if it is still due when its turn comes.
     pub(crate) fn due(&self, now: Timestamp) -> Vec<(Timestamp, ElectionTimer)> {
         let due = self.timers.iter().filter(|(_, at)| **at <= now);
         let mut due: Vec<_> = due.map(|(timer, at)| (*at, timer.clone())).collect();
@@ -326,8 +308,7 @@ impl Leadership {
         due
     }
 
-    /// Whether a timer still has this deadline, so that it was neither stopped nor restarted since.
-    /// Removes it.
+    /// Whether a timer still has this deadline: it was neither stopped nor restarted. Removes it.
     pub(crate) fn take_due(&mut self, timer: &ElectionTimer, at: Timestamp) -> bool {
         let is_due = self.timers.get(timer) == Some(&at);
         if is_due {
@@ -336,16 +317,15 @@ impl Leadership {
         is_due
     }
 
-    /// Whether to ignore a master because a lower peer has probably just become one too. Without
-    /// this, the survivors of a master follow one another in chains, with a state transfer each
-    /// time.
+    /// Whether to ignore a master because a lower peer has probably just become one too: otherwise
+    /// the survivors of a master follow one another in chains.
     pub(crate) fn waits_for_a_better(
         &self,
         peer: &NodeId,
         members: &Membership,
         now: Timestamp,
     ) -> bool {
-        if self.election.profile().link_rule != LinkRule::Standby
+        if self.profile().link_rule != LinkRule::Standby
             || !self.leads()
             || now >= self.node_state_since + PATIENCE
         {
@@ -372,42 +352,5 @@ impl Leadership {
 impl Leadership {
     pub(crate) fn set_state(&mut self, node_state: NodeState) {
         self.node_state = node_state;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::election::lowest_ip;
-    use crate::election::testing::name;
-    use crate::model::Protocol;
-    use crate::node::tests::node;
-
-    fn timer(index: u8) -> ElectionTimer {
-        ElectionTimer::LowestIp(lowest_ip::Timer::Redial(name(index)))
-    }
-
-    fn leadership() -> Leadership {
-        let (settings, hello) =
-            (ElectionSettings::of(Protocol::LowestIp), node(1, 1).hello().clone());
-        Leadership::new(settings, &hello, 100, Term(7), MeshTimes::default())
-    }
-
-    #[test]
-    fn timers_run_out_in_the_order_of_their_times() {
-        let (mut leadership, now) = (leadership(), Timestamp::START);
-        let second = Duration::from_secs(1);
-        for (index, wait) in [(2, second * 2), (3, second), (4, second * 9)] {
-            assert_eq!(leadership.wish(Output::Arm(timer(index), wait), now), None);
-        }
-        assert_eq!(leadership.poll_timeout(), Some((now + second, &timer(3))));
-        let due = leadership.due(now + second * 2);
-        let expected = [(now + second, timer(3)), (now + second * 2, timer(2))];
-        assert_eq!(due, expected);
-        assert!(leadership.take_due(&timer(3), now + second));
-        assert_eq!(leadership.wish(Output::Disarm(timer(2)), now), None);
-        assert!(!leadership.take_due(&timer(2), now + second * 2));
-        assert_eq!(leadership.wish(Output::Arm(timer(4), second), now + second * 9), None);
-        assert!(!leadership.take_due(&timer(4), now + second * 9), "armed again in the same tick");
     }
 }

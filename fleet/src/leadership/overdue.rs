@@ -1,8 +1,6 @@
 //! Overdue calls (E8): a hall call that has had no car for too long, or waits for its car much longer
-//! than it ever should, is also served by the next able car by rank, under any master.
-//!
-//! A sound master assigns a call at once if any car can serve it, and otherwise as soon as one can.
-//! So a call counts only while this node sees a car that could serve it besides the assigned one.
+//! than it ever should, is also served by the next able car by rank, under any master. It counts only
+//! while this node sees a car that could serve it besides the assigned one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -42,7 +40,6 @@ impl Bank<'_> {
         able.map(|(name, _)| name).filter(move |name| Some(*name) != assigned)
     }
 
-    /// This node's rank among them.
     fn rank(&self, call: HallCall) -> Option<u32> {
         let rank = self.helpers(call).position(|name| name == self.own)?;
         u32::try_from(rank).ok()
@@ -87,7 +84,6 @@ impl Overdue {
         }
     }
 
-    /// The calls that this node's car serves although they were not assigned to it.
     pub(crate) fn taken(&self) -> &BTreeSet<HallCall> {
         &self.taken
     }
@@ -178,24 +174,5 @@ mod tests {
         assert_eq!(look(bank(&own, Some(name(2))), WITHOUT_CAR * 2), None);
         let served = Bank { calls: BTreeMap::new(), ..bank(&own, None) };
         assert_eq!(look(served, WITHOUT_CAR * 3), Some(Vec::new()));
-    }
-
-    /// Nobody can expect a master to assign what no car can serve.
-    #[test]
-    fn a_call_counts_from_when_a_car_can_serve_it() {
-        let (mut overdue, own, start) = (Overdue::default(), name(1), Timestamp::START);
-        let mut look = |bank: Bank<'_>, after| overdue.look(&bank, start + after);
-        let without = Bank { cars: Vec::new(), ..bank(&own, None) };
-        assert_eq!(look(without, Duration::ZERO), None);
-        assert_eq!(look(bank(&own, None), WITHOUT_CAR), None);
-        assert_eq!(look(bank(&own, None), WITHOUT_CAR * 2), Some(vec![CALL]));
-    }
-
-    #[test]
-    fn time_in_which_the_node_did_not_run_does_not_count() {
-        let (mut overdue, own, start) = (Overdue::default(), name(1), Timestamp::START);
-        assert_eq!(overdue.look(&bank(&own, None), start), None);
-        overdue.excuse(WITHOUT_CAR, start + WITHOUT_CAR);
-        assert_eq!(overdue.look(&bank(&own, None), start + WITHOUT_CAR), None);
     }
 }

@@ -172,7 +172,7 @@ impl Turns {
         if *car != bank.own.node {
             return false;
         }
-        let rotates = bank.leadership.election().profile().rotates;
+        let rotates = bank.leadership.profile().rotates;
         if *giver == bank.own.node && !rotates {
             return self.unsure_since.is_some();
         }
@@ -335,7 +335,7 @@ impl Turns {
 
 /// Whether this node has given this turn, or, where the mastership rotates, a node has that is heard.
 fn has_given(bank: &Bank<'_>, turn: &Turn) -> bool {
-    let rotates = bank.leadership.election().profile().rotates;
+    let rotates = bank.leadership.profile().rotates;
     turn.holder()
         .is_some_and(|(_, giver)| *giver == bank.own.node || rotates && bank.is_heard(giver))
 }

@@ -96,22 +96,21 @@ macro_rules! whatever_happens {
 
 elevator_fleet::for_every_protocol!(whatever_happens);
 
-/// F2 to F8, E1 to E4, E6 to E8: also as in each protocol's source, and where the lowest wins.
+/// F2 to F8, E1 to E4, E6 to E8: also as in each protocol's source, and with numbers.
 #[test]
 fn other_settings_hold_every_invariant_too() {
     let source = |protocol| ElectionSettings::preset(protocol, Preset::Source);
-    let numbers = |wins, settings| {
+    let numbers = |settings| {
         ElectionSettings::Bully(bully::Settings {
             estimate: bully::Estimate::Fixed(10),
-            wins,
             ..settings
         })
     };
     let seeds = || 1..=number("LIFTMESH_CAMPAIGN").unwrap_or(1).min(4);
     let few = Protocol::ALL.map(|protocol| (source(protocol), seeds()));
     let of_bully = [
-        (numbers(bully::Wins::Highest, bully::Settings::source()), seeds()),
-        (numbers(bully::Wins::Lowest, bully::Settings::default()), seeds()),
+        (numbers(bully::Settings::source()), seeds()),
+        (numbers(bully::Settings::default()), seeds()),
     ];
     let pinned = [
         // The master restarts, and a slave follows it all the time.

@@ -1,6 +1,6 @@
 //! The election protocols, a table each.
 
-use elevator_fleet::election::bully::{Estimate, Wins};
+use elevator_fleet::election::bully::Estimate;
 use elevator_fleet::election::{ElectionSettings, Preset, ballot, bully, senior, token_ring};
 use elevator_fleet::wire::Protocol;
 
@@ -49,9 +49,6 @@ table! {
         /// followers gets a bonus of `hysteresis` less 1. 0 bars the node. Numbers on every node,
         /// or `health` on every node.
         estimate: Estimate = Value("health"),
-        /// Which estimate wins: the highest, or the lowest above 0. The same on every node. With
-        /// `lowest`, `estimate` must be a number.
-        wins: Wins = Value("highest"),
         /// Whether a node that is fitter than a working master by `hysteresis` for `hold_off`
         /// replaces it. Otherwise estimates count only once the master is lost.
         challenges: bool = ByPreset(&[("fleet", "true"), ("source", "false")]),
@@ -227,12 +224,7 @@ fn preset(tables: &Tables) -> (&'static str, bool) {
 }
 
 pub(super) fn relate(tables: &Tables, check: &Checker<'_>) {
-    let Tables { node, bully, packets, token_ring, token_ring_presets, .. } = tables;
-    check.relate(
-        bully.wins == Wins::Highest || bully.estimate != Estimate::Health,
-        &["bully.wins", "bully.estimate"],
-        "highest where estimate = health",
-    );
+    let Tables { node, packets, token_ring, token_ring_presets, .. } = tables;
     check.relate(
         node.election != Protocol::Ballot || packets.port != node.broadcast.port(),
         &["ballot.port", "broadcast"],

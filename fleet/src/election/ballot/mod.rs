@@ -20,32 +20,23 @@
 //! Packets carry no round: only time separates rounds (V5). The regular leader does not vote: it
 //! answers votes with a reset, and leads.
 //!
-//! # What a change of master costs
-//!
-//! A node answers votes at most once in the time of a round, whatever ends its vote. A control
-//! packet or a reset ends a vote: the voter follows its sender and at once waits for the next control
-//! packet (V6), but answers no further votes until the round would have been over. A stand-in leader
-//! answers the votes of a round with one control packet. So a round costs at most n votes and, as
-//! each control packet draws n − 1 answers, two control packets with their answers: O(n) messages.
+//! A node answers votes at most once in the time of a round, whatever ends its vote, and a stand-in
+//! leader answers the votes of a round with one control packet. So a round costs O(n) messages.
 //!
 //! # What it adds to the source
 //!
-//! - A stand-in leader answers a vote with a control packet, as the regular leader does with a
-//!   reset, because the source has no packet for it. Therefore a follower that missed a few packets
-//!   unseats nobody. The other followers of the stand-in take part in that vote, but keep following
-//!   it until they lose it or the round has a winner.
-//! - Two stand-in leaders that hear each other both vote while they lead (V12). The loser yields.
-//!   Their followers stay out of that vote: they would only prolong it.
+//! - A stand-in leader answers a vote with a control packet, because the source has no packet for it:
+//!   a follower that missed a few packets unseats nobody. The other followers of the stand-in take
+//!   part in that vote, but keep following it until they lose it or the round has a winner.
+//! - Two stand-in leaders that hear each other both vote while they lead (V12); their followers stay
+//!   out of that vote.
 //! - While the beacons of a leader report that it leads, its control packets may be missing for
-//!   longer ([`Settings::patience`]): lost packets are no lost leader. When its beacon reports that
-//!   it no longer leads, nobody waits for it any longer. Neither holds without `mesh_detection`.
+//!   longer ([`Settings::patience`]); when one reports that it no longer leads, nobody waits for it.
 //! - The regular leader repeats its reset to each node that it discovers, and to each that becomes
 //!   leader. Of two regular leaders the lower name leads; the other follows it, and does not vote.
-//! - Who hears a vote equal to its own knows of a tie, also if its own was held back (V4).
 //! - Packets count only from the addresses of nodes that the mesh knows: they are not authenticated.
 
 pub mod packet;
-mod settings;
 mod transitions;
 
 #[cfg(test)]
@@ -54,16 +45,15 @@ mod model;
 mod tests;
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use super::reaction::Reaction;
 use super::{
-    Candidate, Carrier, Detail, Election, ElectionTimer, Input, Output, Preferred, Profile,
+    Candidate, Carrier, Detail, Election, ElectionTimer, Input, Output, Preferred, Profile, Rules,
 };
-use crate::model::{NodeId, NodeState, Role};
-
-pub use settings::Settings;
+use crate::model::{NodeId, NodeState, Nonce, Protocol, Role};
 
 /// The messages between candidates. The control packet is
 /// [`SensorRequest`](super::Message::SensorRequest).
@@ -77,7 +67,6 @@ pub enum Message {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Timer {
-    /// The leader's next control packet is due.
     Control,
     /// The leader has not been heard for too long.
     Silence,
@@ -91,6 +80,78 @@ const PROFILE: Profile = Profile {
     requests_sensor_data: true,
     ..Profile::USUAL
 };
+
+/// The settings of `ballot`. For operators, `src/config/tables/elections.rs` describes each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Settings {
+    /// Between two control packets of the leader (V2).
+    pub control_period: Duration,
+    /// A leader that sends no control packet for this time is lost (V2); a node that lost a vote
+    /// waits as long for the winner (V6).
+    pub lost_after: Duration,
+    /// How long a round of votes lasts (V5).
+    pub round: Duration,
+    /// So many times `lost_after` may pass while a leader's beacons report that it leads.
+    pub patience: u32,
+    /// Whether the mesh's reports of losses count (C5), and `patience`.
+    pub mesh_detection: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            control_period: Duration::from_millis(100),
+            lost_after: Duration::from_millis(200),
+            round: Duration::from_millis(100),
+            patience: 5,
+            mesh_detection: true,
+        }
+    }
+}
+
+impl Settings {
+    /// As in the source: a leader is lost after two periods without a control packet (V2), whatever
+    /// the mesh reports. The source gives no figures for period and round: they are the fleet's.
+    #[must_use]
+    pub fn source() -> Self {
+        let control_period = Duration::from_millis(100);
+        Self {
+            control_period,
+            lost_after: control_period * 2,
+            round: Duration::from_millis(100),
+            patience: 1,
+            mesh_detection: false,
+        }
+    }
+}
+
+impl Rules for Settings {
+    fn protocol(&self) -> Protocol {
+        Protocol::Ballot
+    }
+
+    fn profile(&self) -> &'static Profile {
+        &PROFILE
+    }
+
+    /// Links are made, the loss is noticed, then a few votes decide, should packets get lost.
+    fn bound(&self, linked_within: Duration, _nodes: usize) -> Duration {
+        linked_within + (self.lost_after + self.round) * 4
+    }
+
+    /// The source takes the network for reliable: two lost control packets are a lost leader.
+    fn bears_loss(&self) -> bool {
+        self.mesh_detection
+    }
+
+    fn request_period(&self) -> Option<Duration> {
+        Some(self.control_period)
+    }
+
+    fn elect(&self, own: Candidate, _: Nonce, _: Duration) -> Box<dyn Election> {
+        Box::new(Ballot::new(own, *self))
+    }
+}
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Ballot {
@@ -110,16 +171,15 @@ struct Peer {
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum State {
-    /// For a control packet (V6).
+    /// For a control packet (V6); the `held` leader may still be there.
     Waiting {
-        /// A leader that may still be there.
         held: Option<NodeId>,
     },
     Following(Follower),
+    /// `best` is the highest vote of another.
     Voting {
         held: Held,
         own: u32,
-        /// The highest vote of another.
         best: Option<u32>,
     },
     Leading(Round),
@@ -137,7 +197,6 @@ struct Follower {
 /// What a leader or follower has done in the round of votes that is open, if one is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Round {
-    /// No vote is open.
     Quiet,
     /// It has answered a vote: a leader with a control packet, a follower with its own vote, which a
     /// leader has ended. Further votes of the round get no answer.
@@ -150,7 +209,6 @@ enum Reported {
     None,
     /// That it leads, but not lately.
     Stale,
-    /// That it leads.
     Fresh,
 }
 
@@ -173,10 +231,10 @@ enum Event<'a> {
         vote: u32,
     },
     Reset(&'a NodeId),
+    /// `is_change`: it was not known, or has just begun to lead.
     Heard {
         peer: &'a NodeId,
         leads: bool,
-        /// It was not known, or has just begun to lead.
         is_change: bool,
     },
     Lost(&'a NodeId),
@@ -197,7 +255,6 @@ impl State {
 }
 
 impl Ballot {
-    /// A node before its start.
     #[must_use]
     pub fn new(own: Candidate, settings: Settings) -> Self {
         Self {
@@ -304,9 +361,5 @@ impl Election for Ballot {
             details.push(Detail::new("other regular leaders", others.join(", ")));
         }
         details
-    }
-
-    fn profile(&self) -> &Profile {
-        &PROFILE
     }
 }

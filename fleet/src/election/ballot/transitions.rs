@@ -185,7 +185,6 @@ impl Ballot {
         State::Following(Follower { leader, reported: Reported::None, missed: 0, round })
     }
 
-    /// Opens a round with its own vote.
     fn vote(&self, held: Held, out: &mut Reaction<'_>) -> State {
         let own = number(out.draw);
         self.arm(Timer::Round, out);
@@ -248,7 +247,6 @@ impl Ballot {
     }
 }
 
-/// The number in a node's vote.
 fn number(draw: u64) -> u32 {
     let [a, b, c, d, ..] = draw.to_le_bytes();
     u32::from_le_bytes([a, b, c, d])

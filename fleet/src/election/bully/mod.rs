@@ -20,10 +20,8 @@
 //! ```
 //!
 //! A node asks every node with a higher estimate (*election*), a node that is asked answers
-//! (*answer*), and a new master announces itself to every node with a lower estimate
-//! (*master*) (B1 to B5). With equal estimates the higher name ranks higher. An estimate of 0
-//! bars a node: it neither answers nor leads (B6). An election with no node to ask is over at once.
-//! [`Wins::Lowest`] is the variant in which the lowest estimate ranks highest.
+//! (*answer*), and a new master announces itself to every node with a lower estimate (*master*) (B1
+//! to B5). With equal estimates the higher name ranks higher. An estimate of 0 bars a node (B6).
 //!
 //! # What it adds to the source
 //!
@@ -32,27 +30,17 @@
 //! - A candidate that hears of another higher node asks it too: no node has a list of all.
 //! - *Master* carries a term, so that a late one changes nothing (E7). One of a later term than the
 //!   present master's is followed at once, also from a lower node: that node has missed the present
-//!   master, which may be dead (B5). Of two with the same term the higher node counts.
+//!   master (B5). Of two with the same term the higher node counts.
 //! - An election interrupts no service: until another node has announced itself, a master stays
 //!   master, and a node that votes continues under a master that works.
-//! - A master that a lower node asks, or that hears another master, announces itself to that one
-//!   alone if nobody outranks it: the others follow it already (B10).
-//! - A follower that is asked within T of its last election answers, and holds no other: otherwise
-//!   the death of a master would cost n³ messages.
-//! - Only the beacons of a node that is master keep its followers from missing it.
+//! - A master that nobody outranks announces itself to whoever asks it, or leads too (B10).
+//! - A follower that is asked within T of its last election holds no other: otherwise the death of a
+//!   master would cost n³ messages.
 //!
-//! With [`Settings::mesh_detection`], so in a fleet, moreover:
-//!
-//! - A node that misses the master lets the higher ones announce themselves for a moment before it
-//!   asks: usually the highest survivor does at once, and the election costs n messages. A
-//!   follower whose master works and outranks it answers, and holds no election.
-//! - A beacon of a higher node that is master counts as its *master*, unless the present master works
-//!   and is higher still; that of the present master, that it is master no longer, as its loss.
-//! - *Election* is repeated within T, and a higher node that is heard of later has T again. Once the
-//!   mesh has lost every higher node, there is nothing to wait for (C5).
-//! - With estimates by health, a master has a bonus, and a fitter follower starts an election only
-//!   after it has exceeded the master by the hysteresis for the hold-off (B10). Decision 10 has the
-//!   reasons.
+//! With [`Settings::mesh_detection`] a node that misses the master also lets the higher ones announce
+//! themselves for a moment before it asks (usually an election then costs n messages), beacons count
+//! as *master*, *election* is repeated, and with estimates by health a master has a bonus (B10,
+//! decision 10).
 
 mod settings;
 mod transitions;
@@ -68,7 +56,7 @@ use super::{
 use crate::model::{NodeId, NodeState, Term};
 use crate::seeded::{SeededBug, is_seeded};
 
-pub use settings::{Estimate, Settings, Wins};
+pub use settings::{Estimate, Settings};
 
 /// The messages between nodes (B1). The source calls a node *site* and the master *coordinator*.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -77,11 +65,8 @@ pub enum Message {
     Election,
     /// The answer: I am alive and hold an election myself.
     Answer,
-    /// To every node with a lower estimate: I lead.
-    Master {
-        /// The highest term that the master knows.
-        term: Term,
-    },
+    /// To every node with a lower estimate: I lead; with the highest term that the master knows.
+    Master { term: Term },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -122,19 +107,19 @@ pub struct Bully {
 /// B9
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum State {
-    /// It has not taken a step.
     Sleep,
-    /// It holds an election.
     Candidate(Stage, Interim),
     /// It has lost, and follows who won.
-    Lost { of: Mastership, comparison: Comparison, ended: Ended },
-    /// It has won.
+    Lost {
+        of: Mastership,
+        comparison: Comparison,
+        ended: Ended,
+    },
     Master,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Comparison {
-    /// Not clearly higher.
     Trails,
     /// Clearly higher, until the hold-off is over or it is so no more.
     Exceeds,
@@ -151,18 +136,14 @@ enum Ended {
 enum Stage {
     /// It lets the higher nodes announce themselves.
     Listening,
-    /// It waits for an *answer*, for at most T.
     Asking,
-    /// It waits for *master*.
     Answered,
 }
 
 /// What a candidate does until the election is decided.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Interim {
-    /// There is no master: it serves alone.
     Alone,
-    /// It follows a master that works.
     Follows(Mastership),
     Leads,
 }
@@ -180,21 +161,13 @@ impl Interim {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Event {
     Started,
-    /// A node has turned up that outranks this one.
     HigherFound(NodeId),
-    /// No node outranks this one any more.
     NobodyHigher,
-    /// The master that this node follows is still master.
     MasterAlive,
-    /// The master that this node follows is lost, or no longer master.
     MasterLost,
-    /// A beacon of another node reports that it is master.
     AnotherMaster(NodeId),
-    /// This node's estimate has been compared with its master's.
     Compared(Comparison),
-    /// *Election* from a lower node.
     Asked(NodeId),
-    /// *Answer* from a higher node.
     Answered,
     /// *Master*, no older than what is known.
     Announced(Mastership),
@@ -209,7 +182,6 @@ struct Mastership {
 }
 
 impl Bully {
-    /// A node that has yet to start.
     #[must_use]
     pub fn new(own: Candidate, settings: Settings) -> Self {
         Self {
@@ -331,7 +303,7 @@ impl Bully {
         let clearly = match self.settings.estimate {
             Estimate::Fixed(_) => self.settings.exceeds(self.fitness, *master),
             // The hysteresis is in the master's estimate.
-            Estimate::Health => self.settings.merit(self.fitness) > self.settings.merit(*master),
+            Estimate::Health => self.fitness > *master,
         };
         let exceeds = clearly && !self.is_barred();
         Some(Event::Compared(if exceeds { Comparison::Exceeds } else { Comparison::Trails }))
@@ -349,7 +321,6 @@ impl Bully {
         }
     }
 
-    /// The followed master has told this term.
     fn note_term(&mut self, term: Term) {
         if let State::Lost { of, .. } | State::Candidate(_, Interim::Follows(of)) = &mut self.state
         {
@@ -362,14 +333,13 @@ impl Bully {
     }
 
     fn is_higher(&self, node: &NodeId) -> bool {
-        let (rank, own) =
-            (self.rank(node), Some((self.settings.merit(self.estimate()), &self.node)));
+        let (rank, own) = (self.rank(node), Some((self.estimate(), &self.node)));
         if is_seeded(SeededBug::LeastFitWins) { rank.is_some() && rank < own } else { rank > own }
     }
 
     /// What ranks a node (B1); `None` if it is not known.
     fn rank<'a>(&self, node: &'a NodeId) -> Option<(u32, &'a NodeId)> {
-        Some((self.settings.merit(*self.peers.get(node)?), node))
+        Some((*self.peers.get(node)?, node))
     }
 
     /// B6
@@ -396,8 +366,7 @@ impl Election for Bully {
     }
 
     fn outranks(&self, master: &Candidate) -> bool {
-        let merit = |estimate| self.settings.merit(estimate);
-        (merit(self.estimate()), &self.node) > (merit(master.estimate), &master.node)
+        (self.estimate(), &self.node) > (master.estimate, &master.node)
     }
 
     /// A master gets a bonus, the larger one if a node follows it: it stays master until another
@@ -425,10 +394,6 @@ impl Election for Bully {
         details.extend(waits_for.map(|what| Detail::new("waits for", what)));
         details.extend(self.follows().map(|node| Detail::new("follows", node)));
         details
-    }
-
-    fn profile(&self) -> &Profile {
-        &PROFILE
     }
 }
 

@@ -11,18 +11,11 @@
 //! ```
 //!
 //! It has no messages and no timers: it reads the state of each peer in its beacons. The node keeps
-//! the links ([`LinkRule::Standby`]): to the master, and to the heir, which is the next lowest
-//! address and takes over from a master that is lost. So a failover needs no new link.
+//! the links ([`LinkRule::Standby`]) to the master and to its heir, the next lowest address. So a
+//! failover needs no new link.
 //!
-//! A peer is an input of the election only while orders are exchanged with it: over a synced link,
-//! or, until the first link is made, because beacons show that both stores are equal. So a node
-//! that yields has handed its orders over (E4).
-//!
-//! # What it adds to the requirements
-//!
-//! - The standby link, and the slave whose master yields to a lower one and that follows it there:
-//!   without them each change of master needs new links. [`Source`] does without.
-//! - Of two nodes with the same address the lower name leads; both report the conflict.
+//! A slave whose master yields to a lower one follows it there. Of two nodes with the same address the
+//! lower name leads; both report the conflict. [`Source`] does without the standby link.
 
 mod source;
 
@@ -56,10 +49,8 @@ const SOURCE: Profile = Profile { link_rule: LinkRule::FollowState, ..STANDBY };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Settings {
-    /// Whether a slave also keeps a link to the heir, the next lowest address. Default `true`: a
-    /// failover needs no new link. Otherwise the links and the states are those of the source
+    /// Whether a slave also keeps a link to the heir; default `true`. Otherwise as in the source
     /// (F3): a slave has one link, and leaves its master when that ends and for no other reason.
-    /// Alike on every node of the fleet.
     pub standby: bool,
 }
 
@@ -70,7 +61,6 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// As in the source: no standby link.
     #[must_use]
     pub fn source() -> Self {
         Self { standby: false }
@@ -86,9 +76,8 @@ impl Rules for Settings {
         if self.standby { &STANDBY } else { &SOURCE }
     }
 
-    /// Without a standby link a master that joins another one parts from its slaves, which dial in
-    /// their turn: links are made twice. With one they are made at the same time; but a slave may
-    /// have given its dial up just before it was needed, and dials again.
+    /// Links are made twice: a master that joins another one parts from its slaves, which dial in
+    /// their turn; or a slave has given its dial up just before it was needed.
     fn bound(&self, linked_within: Duration, _nodes: usize) -> Duration {
         linked_within * 2
     }
@@ -102,7 +91,6 @@ impl Rules for Settings {
     }
 }
 
-/// The `lowest-ip` protocol, in a node that keeps a standby link.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct LowestIp {
     /// Ranks the nodes; the name decides between two nodes with one address.
@@ -186,10 +174,6 @@ impl Election for LowestIp {
 
     fn details(&self) -> Vec<Detail> {
         Vec::new()
-    }
-
-    fn profile(&self) -> &Profile {
-        &STANDBY
     }
 }
 

@@ -1,6 +1,8 @@
 use super::*;
 use crate::election::LinkSide;
-use crate::election::testing::{address, armed, candidate, feed, hears, loses, name, slave_of};
+use crate::election::testing::{
+    address, armed, candidate, feed, fires, hears, loses, name, slave_of,
+};
 
 use NodeState::{Master, Seeking};
 
@@ -70,4 +72,25 @@ fn a_master_dials_a_lower_master_and_follows_it_once_synced() {
     }
     feed(&mut third, Input::Disconnected { peer: &name(2) });
     assert_eq!(third.node_state(), Master);
+}
+
+/// F3, E1: a dial that fails, or takes too long, is repeated after a wait that grows.
+#[test]
+fn a_master_that_can_not_be_reached_is_dialled_again_later() {
+    let first_wait = Duration::from_millis(50);
+    let mut third = Source::new(name(3), address(3), first_wait);
+    for (failures, doublings) in [0, 1, 2, 3, 3].into_iter().enumerate() {
+        let dial = hears(&mut third, &candidate(2), &Master);
+        assert_eq!(dial.last(), Some(&Output::Dial(name(2))), "{failures} have failed");
+        let outputs = match failures % 2 {
+            0 => feed(&mut third, Input::Disconnected { peer: &name(2) }),
+            _ => fires(&mut third, Timer::Join(name(2))),
+        };
+        assert_eq!(armed(&outputs, Timer::Redial(name(2))), Some(first_wait * (1 << doublings)));
+        assert_eq!(hears(&mut third, &candidate(2), &Master), []);
+        fires(&mut third, Timer::Redial(name(2)));
+    }
+    hears(&mut third, &candidate(2), &Master);
+    assert_eq!(hears(&mut third, &candidate(2), &Seeking), [Output::HangUp(name(2))]);
+    assert_eq!(third.node_state(), Master, "it leads no longer");
 }

@@ -21,31 +21,25 @@
 //!
 //! # What it adds to the source
 //!
-//! - A master that waits for executors repeats *need executors*, because the first may have been
-//!   lost, and shows what its own sensors read (C4).
-//! - A waiting node also follows a sensor request, because the answer may have been lost.
-//! - A node that already follows a master does not switch: a node that starts or comes back does
-//!   not replace a master with a lower address, unless it is the control unit (E6). Only two
-//!   masters that meet, after a partition, are ranked: the control unit wins, otherwise the higher
-//!   MAC address. The stronger one sends *I am master* to the weaker one (M9). Therefore one wait,
-//!   one loss or one late message costs at most a change that the next request corrects.
+//! - A master that waits for executors repeats *need executors*, and a waiting node also follows a
+//!   sensor request, because messages get lost.
+//! - A node that already follows a master does not switch, unless it hears the control unit or a
+//!   higher MAC address that leads (E6). Of two masters that meet the stronger sends *I am master* to
+//!   the weaker one (M9).
 //! - Of two control units, or of two equal MAC addresses, the lower name wins. `liftmesh status`
 //!   shows the conflict.
 
-mod member;
-mod settings;
 mod transitions;
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use super::reaction::Reaction;
-use super::{Candidate, Detail, Election, ElectionTimer, Input, Output, Preferred, Profile};
-use crate::model::{NodeId, NodeState};
-
-use member::{Kind, Member};
-pub use settings::Settings;
+use super::{Candidate, Detail, Election, ElectionTimer, Input, Output, Preferred, Profile, Rules};
+use crate::model::{Mac, NodeId, NodeState, Nonce, Protocol, Role};
 
 /// The messages between nodes (M1), beside the three about sensors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -62,23 +56,142 @@ pub enum Message {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Timer {
-    /// No master has answered this attempt.
     Answer,
     /// The master has been silent for too long.
     MasterLoss,
-    /// The master's next request is due.
     Request,
 }
 
 const PROFILE: Profile =
     Profile { preferred: Preferred::Designated, requests_sensor_data: true, ..Profile::USUAL };
 
+/// The settings of `senior`. For operators, `src/config/tables/elections.rs` describes each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Settings {
+    /// After this time without a sign of its master an executor looks for another (M3): several times
+    /// `request_period`.
+    pub master_loss: Duration,
+    /// How long an attempt waits for a master's answer (M3, M6).
+    pub answer_wait: Duration,
+    /// How many attempts have to go unanswered before a node may lead (M6). Together they take
+    /// longer than a node that starts needs to find the others.
+    pub attempts: u32,
+    /// Between two requests of a master, for executors or for sensor data (M7).
+    pub request_period: Duration,
+    /// Whether the mesh's reports of losses count (C5); otherwise only `master_loss` does.
+    pub mesh_detection: bool,
+}
+
+/// For a fleet of elevators on one LAN (M3).
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            master_loss: Duration::from_millis(500),
+            answer_wait: Duration::from_millis(100),
+            attempts: 4,
+            request_period: Duration::from_millis(50),
+            mesh_detection: true,
+        }
+    }
+}
+
+impl Settings {
+    /// As in the source: 5 minutes without a sensor request (M3), and no other sign of loss. The
+    /// source gives no other figures (M6, M7): ten requests in the interval, as in the fleet.
+    #[must_use]
+    pub const fn source() -> Self {
+        Self {
+            master_loss: Duration::from_mins(5),
+            answer_wait: Duration::from_secs(5),
+            attempts: 3,
+            request_period: Duration::from_secs(30),
+            mesh_detection: false,
+        }
+    }
+
+    /// The emulator of the source's author: 30 s without a sensor request (M3).
+    #[must_use]
+    pub const fn emulator() -> Self {
+        Self {
+            master_loss: Duration::from_secs(30),
+            answer_wait: Duration::from_secs(1),
+            attempts: 3,
+            request_period: Duration::from_secs(3),
+            mesh_detection: false,
+        }
+    }
+
+    fn wait(&self, timer: Timer) -> Duration {
+        match timer {
+            Timer::Answer => self.answer_wait,
+            Timer::MasterLoss => self.master_loss,
+            Timer::Request => self.request_period,
+        }
+    }
+}
+
+impl Rules for Settings {
+    fn protocol(&self) -> Protocol {
+        Protocol::Senior
+    }
+
+    fn profile(&self) -> &'static Profile {
+        &PROFILE
+    }
+
+    /// The links are made, a master that is gone is missed, all attempts go unanswered, and one more
+    /// wait and two periods leave room for what is lost on the way.
+    fn bound(&self, linked_within: Duration, _nodes: usize) -> Duration {
+        linked_within
+            + self.master_loss
+            + self.answer_wait * self.attempts.saturating_add(1)
+            + self.request_period * 2
+    }
+
+    fn request_period(&self) -> Option<Duration> {
+        Some(self.request_period)
+    }
+
+    fn elect(&self, own: Candidate, _: Nonce, _: Duration) -> Box<dyn Election> {
+        Box::new(Senior::new(&own, *self))
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Senior {
     own: Member,
+    mac: Mac,
     settings: Settings,
     peers: BTreeMap<NodeId, Member>,
     state: State,
+}
+
+/// A node as the protocol ranks it: the greater one prevails (M4, M9). A control unit is above every
+/// indicator unit; of two indicator units the higher MAC address is above. Where the source knows no
+/// order, between equals, the lower name is above, as under `lowest-ip`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Member {
+    kind: Kind,
+    /// Ranks indicator units only.
+    mac: Option<Mac>,
+    node: Reverse<NodeId>,
+}
+
+/// The two kinds of nodes (M2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Kind {
+    Indicator,
+    Control,
+}
+
+impl Member {
+    fn of(candidate: &Candidate) -> Self {
+        let (kind, mac) = match candidate.role {
+            Role::ControlUnit => (Kind::Control, None),
+            Role::Cabin | Role::Indicator => (Kind::Indicator, Some(candidate.mac)),
+        };
+        Self { kind, mac, node: Reverse(candidate.node.clone()) }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -91,7 +204,6 @@ enum State {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Attempt {
-    /// Counts from 1.
     number: u32,
     /// The flag *I am senior*: no node above this one needs a master too.
     senior: bool,
@@ -109,9 +221,7 @@ impl Attempt {
 enum Event {
     Start,
     NeedsMaster(Member),
-    /// Another node has shown that it leads.
     Leads(Member, Sign),
-    /// Another node has shown that it follows.
     Executes,
     /// The mesh has lost this node, or its beacon reports that it is not master.
     LeadsNoLonger(NodeId),
@@ -129,12 +239,12 @@ impl Senior {
     /// A node at its start: a control unit leads, an indicator unit looks for a master (M2).
     #[must_use]
     pub fn new(own: &Candidate, settings: Settings) -> Self {
-        let own = Member::of(own);
+        let (own, mac) = (Member::of(own), own.mac);
         let state = match own.kind {
             Kind::Control => State::WaitingForExecutors,
             Kind::Indicator => State::WaitingForMaster(Attempt::new(1)),
         };
-        Self { own, settings, peers: BTreeMap::new(), state }
+        Self { own, mac, settings, peers: BTreeMap::new(), state }
     }
 
     fn event(&mut self, input: &Input<'_>) -> Option<Event> {
@@ -151,21 +261,18 @@ impl Senior {
                 self.settings.mesh_detection.then(|| Event::LeadsNoLonger((*peer).clone()))
             }
             Input::Message { from, message } => self.on_message(from, message),
-            Input::Fired(timer) => {
-                if let ElectionTimer::Senior(timer) = timer {
-                    Some(Event::Fired(*timer))
-                } else {
-                    None
-                }
-            }
-            Input::Synced { .. } | Input::Disconnected { .. } | Input::Estimate(_) => None,
+            Input::Fired(ElectionTimer::Senior(timer)) => Some(Event::Fired(*timer)),
+            Input::Fired(_)
+            | Input::Synced { .. }
+            | Input::Disconnected { .. }
+            | Input::Estimate(_) => None,
         }
     }
 
     /// What a message means. Only nodes that are heard count, and a node's own broadcasts do not
     /// (M4).
     fn on_message(&self, from: &NodeId, message: &super::Message) -> Option<Event> {
-        let peer = self.peers.get(from).filter(|_| *from != self.own.node)?;
+        let peer = self.peers.get(from).filter(|_| *from != self.own.node.0)?;
         let leads = |sign| Some(Event::Leads(peer.clone(), sign));
         if let super::Message::Senior(message) = message {
             match message {
@@ -181,19 +288,16 @@ impl Senior {
         }
     }
 
-    /// What is wrong with the installation, as far as it concerns the ranks: the names of these
-    /// nodes decide.
-    fn conflicts(&self) -> impl Iterator<Item = Detail> {
-        let names = |alike: &dyn Fn(&&Member) -> bool| {
-            let names: Vec<&str> =
-                self.peers.values().filter(alike).map(|peer| peer.node.as_str()).collect();
-            (!names.is_empty()).then(|| names.join(", "))
+    /// The nodes of the same rank, which is wrong: their names decide.
+    fn conflict(&self) -> Option<Detail> {
+        let name = match self.own.kind {
+            Kind::Control => "other control unit",
+            Kind::Indicator => "same MAC address",
         };
-        let control = |peer: &&Member| peer.kind == Kind::Control && self.own.kind == Kind::Control;
-        let address = |peer: &&Member| peer.mac == self.own.mac;
-        [("other control unit", names(&control)), ("same MAC address", names(&address))]
-            .into_iter()
-            .filter_map(|(name, peers)| Some(Detail::new(name, peers?)))
+        let is_equal = |peer: &&Member| (peer.kind, peer.mac) == (self.own.kind, self.own.mac);
+        let peers = self.peers.values().filter(is_equal).map(|peer| peer.node.0.as_str());
+        let peers: Vec<&str> = peers.collect();
+        (!peers.is_empty()).then(|| Detail::new(name, peers.join(", ")))
     }
 }
 
@@ -232,13 +336,9 @@ impl Election for Senior {
             State::WaitingForExecutors => vec![Detail::new("state", "waiting for executors")],
             State::Master => vec![Detail::new("state", "master")],
         };
-        details.push(Detail::new("MAC address", self.own.mac));
-        details.extend(self.conflicts());
+        details.push(Detail::new("MAC address", self.mac));
+        details.extend(self.conflict());
         details
-    }
-
-    fn profile(&self) -> &Profile {
-        &PROFILE
     }
 }
 

@@ -12,25 +12,25 @@ impl Senior {
                 attempt.senior &= peer < self.own;
             }
             (State::WaitingForExecutors | State::Master, Event::NeedsMaster(peer)) => {
-                out.send(&peer.node, Message::IAmMaster);
+                out.send(&peer.node.0, Message::IAmMaster);
             }
 
             (State::WaitingForMaster(_), Event::Leads(peer, sign)) => {
-                self.follow(peer.node, sign, out);
+                self.follow(peer.node.0, sign, out);
             }
             (State::Executor { master }, Event::Leads(peer, sign)) => {
                 let present = self.peers.get(master);
-                if *master == peer.node || present.is_none_or(|present| *present < peer) {
-                    self.follow(peer.node, sign, out);
+                if *master == peer.node.0 || present.is_none_or(|present| *present < peer) {
+                    self.follow(peer.node.0, sign, out);
                 }
             }
             (State::WaitingForExecutors | State::Master, Event::Leads(peer, sign)) => {
                 if self.own < peer {
                     if !is_seeded(SeededBug::SeniorNeverYields) {
-                        self.follow(peer.node, sign, out);
+                        self.follow(peer.node.0, sign, out);
                     }
                 } else {
-                    out.send(&peer.node, Message::IAmMaster);
+                    out.send(&peer.node.0, Message::IAmMaster);
                 }
             }
 
@@ -81,7 +81,6 @@ impl Senior {
         }
     }
 
-    /// Leads, and looks for executors.
     fn lead(&mut self, out: &mut Reaction<'_>) {
         self.state = State::WaitingForExecutors;
         self.request(Message::NeedExecutors.into(), out);

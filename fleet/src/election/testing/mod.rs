@@ -24,7 +24,6 @@ pub(crate) fn address(index: u8) -> Ipv4Addr {
     Ipv4Addr::new(127, 0, 0, index)
 }
 
-/// A cabin that estimates itself at 0.
 pub(super) fn candidate(index: u8) -> Candidate {
     let address = address(index);
     Candidate { node: name(index), address, mac: Mac::of(address), role: Role::Cabin, estimate: 0 }
@@ -39,7 +38,6 @@ pub(super) fn slave_of(index: u8) -> NodeState {
     NodeState::Slave { master: name(index) }
 }
 
-/// Feeds a machine that draws 0.
 pub(super) fn feed(machine: &mut impl Election, input: Input<'_>) -> Vec<Output> {
     draws(machine, 0, input)
 }
@@ -50,7 +48,6 @@ pub(super) fn draws(machine: &mut impl Election, draw: u64, input: Input<'_>) ->
     outputs
 }
 
-/// A beacon of a peer that knows no term.
 pub(super) fn hears(
     machine: &mut impl Election,
     peer: &Candidate,
@@ -59,7 +56,6 @@ pub(super) fn hears(
     hears_in(machine, peer, node_state, 0)
 }
 
-/// A beacon of a peer that knows this term.
 pub(super) fn hears_in(
     machine: &mut impl Election,
     peer: &Candidate,

@@ -31,29 +31,15 @@ impl TokenRing {
         }
     }
 
-    /// The other of an exchange lives and has not answered: *wait* may be lost (completion).
-    pub(super) fn ask_again(&self, with: &Member, out: &mut Reaction<'_>) {
-        if let State::Holding {
-            phase: Phase::Frozen { with: other, asked: Some(asked), .. }, ..
-        } = &self.state
-            && other == with
-            && self.settings.mesh_detection
-        {
-            out.send(&with.node, Message::Wait(*asked));
-        }
-    }
-
-    /// *Wait* from another holder.
     pub(super) fn on_wait(&mut self, from: &Member, exchange: Exchange, out: &mut Reaction<'_>) {
         let limit = self.settings.exchange_limit(out.draw);
         let mac = self.own.mac;
-        let mut is_repeated = false;
         let answer = match &mut self.state {
             State::Holding { token, phase } => {
                 let agrees = Message::Agreed { exchange, mac, count: token.count };
                 match phase {
                     Phase::Frozen { with, agreed, .. } if with == from => {
-                        is_repeated = agreed.replace(exchange) == Some(exchange);
+                        *agreed = Some(exchange);
                         agrees
                     }
                     Phase::Frozen { .. } => Message::Busy(exchange),
@@ -76,10 +62,6 @@ impl TokenRing {
             | State::Claiming { .. } => Message::NoLongerHolder(exchange),
         };
         out.send(&from.node, answer);
-        if is_repeated && self.settings.mesh_detection {
-            // Something was lost: the smaller of the two is to stop acting nevertheless.
-            self.present(from, out);
-        }
     }
 
     /// The other is frozen too: compares the pairs, and the smaller gives its token up. The name
@@ -99,22 +81,15 @@ impl TokenRing {
         if with.node != from.node || *asked != exchange {
             return;
         }
-        let survivor = if (token.count, &self.own) > (count, &from) {
-            Survivor::Asker
+        if (token.count, &self.own) > (count, &from) {
+            out.send(&from.node, Message::Result { exchange, survivor: Survivor::Asker });
+            self.survive(&from, out);
         } else {
-            Survivor::Asked
-        };
-        let result = Message::Result { exchange, survivor };
-        match survivor {
-            Survivor::Asker => {
-                out.send(&from.node, result);
-                self.survive(&from, out);
-            }
-            Survivor::Asked => self.give_up(from, result, out),
+            let result = Message::Result { exchange, survivor: Survivor::Asked };
+            self.give_up(from, result, out);
         }
     }
 
-    /// The asker has compared.
     pub(super) fn on_result(
         &mut self,
         from: Member,
@@ -122,17 +97,15 @@ impl TokenRing {
         survivor: Survivor,
         out: &mut Reaction<'_>,
     ) {
-        let State::Holding { phase: Phase::Frozen { with, agreed: Some(agreed), .. }, .. } =
+        if let State::Holding { phase: Phase::Frozen { with, agreed: Some(agreed), .. }, .. } =
             &self.state
-        else {
-            return;
-        };
-        if *with != from || *agreed != exchange {
-            return;
-        }
-        match survivor {
-            Survivor::Asker => self.give_up(from, Message::NoLongerHolder(exchange), out),
-            Survivor::Asked => self.survive(&from, out),
+            && *with == from
+            && *agreed == exchange
+        {
+            match survivor {
+                Survivor::Asker => self.give_up(from, Message::NoLongerHolder(exchange), out),
+                Survivor::Asked => self.survive(&from, out),
+            }
         }
     }
 
@@ -165,7 +138,6 @@ impl TokenRing {
         }
     }
 
-    /// A frozen holder goes on, with this token.
     fn go_on(&mut self, token: Token, out: &mut Reaction<'_>) {
         let mut ahead = None;
         if let State::Holding { phase: Phase::Frozen { behind, .. }, .. } = &mut self.state {
@@ -191,7 +163,6 @@ impl TokenRing {
         }
     }
 
-    /// Whether the mesh knows that this holder acts.
     fn acts(&self, holder: &Member) -> bool {
         self.settings.mesh_detection && self.leads(&holder.node)
     }
@@ -220,8 +191,6 @@ impl TokenRing {
         }
     }
 
-    /// A holder hears a peer's beacon, and repeats what was lost of an exchange with it
-    /// (completion).
     pub(super) fn on_beacon_beside(
         &mut self,
         peer: &Member,

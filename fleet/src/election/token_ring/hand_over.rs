@@ -46,7 +46,6 @@ impl TokenRing {
         }
     }
 
-    /// The time for answers is over, or a node that serves alone looks for others again.
     pub(super) fn search_over(&mut self, out: &mut Reaction<'_>) {
         let State::Holding { phase, .. } = &mut self.state else {
             return;
@@ -71,7 +70,6 @@ impl TokenRing {
         }
     }
 
-    /// A holder that serves alone has computed once more.
     pub(super) fn compute_alone(&mut self, out: &mut Reaction<'_>) {
         if let State::Holding { token, phase: Phase::Alone } = &mut self.state {
             token.count = token.count.saturating_add(1);
@@ -128,7 +126,6 @@ impl TokenRing {
         self.rest(Token { stamp, count }, out);
     }
 
-    /// The next node has the token.
     pub(super) fn on_accepted(&mut self, from: &Member, stamp: &Stamp, out: &mut Reaction<'_>) {
         if let State::Passing { token, to } = &self.state
             && token.stamp == *stamp

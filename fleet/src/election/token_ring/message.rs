@@ -16,14 +16,9 @@ pub enum Message {
     Pass(Token),
     /// The token has arrived; its sender is released (T5).
     Accepted(Stamp),
-    /// The hand-over with this stamp does not count: its receiver knows of a later token, or is
-    /// frozen. The sender keeps the token (T5).
-    Refused {
-        /// The hand-over's.
-        stamp: Stamp,
-        /// The latest that the receiver knows.
-        seen: Stamp,
-    },
+    /// The hand-over with this stamp does not count, because its receiver has `seen` a later token or
+    /// is frozen. The sender keeps the token (T5).
+    Refused { stamp: Stamp, seen: Stamp },
     /// *Wait*: a holder has heard another and begins an exchange with it (T8).
     Wait(Exchange),
     /// *Ok*: the other holder is frozen too (T8).
@@ -34,17 +29,13 @@ pub enum Message {
     Busy(Exchange),
     /// The asker has compared (T8).
     Result { exchange: Exchange, survivor: Survivor },
-    /// A waiting node is about to make a token, there being none (T7).
-    Claim {
-        /// Its address; of two claims to one number the lower counts.
-        mac: Mac,
-        generation: Generation,
-    },
+    /// A waiting node is about to make a token, there being none (T7); of two claims to one number
+    /// that with the lower address counts.
+    Claim { mac: Mac, generation: Generation },
     /// A holder was heard lately: the claim does not count (T7).
     Objection,
 }
 
-/// A holder's sign of life.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Life {
     pub stamp: Stamp,

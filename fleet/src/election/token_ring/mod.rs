@@ -24,36 +24,22 @@
 //!          └─ no longer holder ───────┘           (from Resting, Searching and Alone)
 //! ```
 //!
-//! A waiting node that hears a claim waits for its outcome (`Deferring`, not drawn). It returns to
-//! `Missing` if the claimant is lost or takes too long.
-//!
-//! A waiting node that receives a token holds it, in any of these states. A holder is master. A
-//! sender is slave of the next node between *pass* and its acknowledgement. A waiting node is slave
-//! of the holder that it knows, and seeking if it knows none.
+//! A waiting node that hears a claim waits for its outcome (`Deferring`, not drawn), and one that
+//! receives a token holds it, in any of these states. A holder is master. A sender is slave of the
+//! next node between *pass* and its acknowledgement.
 //!
 //! # What it adds to the source
 //!
-//! - Of several holders one acts at a time, the one with the greatest pair of count and address. A
-//!   frozen holder that knows of a greater one keeps its token and follows the greater one as a
-//!   slave, until their exchange has decided or the greater one is gone. Therefore an exchange that
-//!   loses messages prolongs two tokens, not two masters. A holder that acts shows its pair to
-//!   another acting holder; one that does not sends its signs of life to the one ahead of it alone,
-//!   so that no other node follows it. As in the source ([`Settings::source`]) holders act until
-//!   the exchange has decided.
-//! - A token has a generation (number, creator, incarnation of its creator) and counts its hops. No
-//!   two nodes ever hold a token with the same stamp (E7): each hand-over goes to one node with the
-//!   next hop, so a stale one is recognised. A sender whose hand-over failed can't know whether it
-//!   arrived, so it continues under a new generation; T8 removes the extra token.
-//! - A holder that nobody answers three times (as in the source: once) serves alone, reports this,
-//!   searches again every T with jitter (T4), and goes on counting its computations.
-//! - Recovery (T7): a waiting node that heard no holder for T and the grace period claims the
-//!   token, in the order of its rank after the last holder, and creates it if no node objects. A
-//!   node that hears a claim waits for its outcome. A claim that met an objection is repeated,
-//!   unless a holder is heard: the objecting node may not have detected the loss yet.
+//! - Of several holders one acts at a time, the one with the greatest pair of count and address: a
+//!   frozen holder that knows of a greater one follows it as a slave until their exchange has decided,
+//!   and sends its signs of life to that one alone. So an exchange that loses messages prolongs two
+//!   tokens, not two masters. As in the source ([`Settings::source`]) both act until then.
+//! - A token has a generation (number, creator, incarnation of its creator) and counts its hops: no
+//!   two nodes ever hold a token with the same stamp, so a stale hand-over is recognised (E7). A sender
+//!   whose hand-over failed continues under a new generation; T8 removes the extra token.
 //! - What is lost of a search, a hand-over or an exchange is repeated at beacons of the other side.
-//! - The open orders travel with *pass*, as far as they fit, and go through the same merge as all
-//!   others; nothing relies on them. The plan travels with the mastership, so a car keeps its calls
-//!   while the token moves.
+//! - The open orders travel with *pass*, as far as they fit; nothing relies on them. The plan travels
+//!   with the mastership, so a car keeps its calls while the token moves.
 //!
 //! Read `message.rs` for the messages, then `hand_over.rs` (T2 to T5), `exchange.rs` (T8, T9) and
 //! `recovery.rs` (T6, T7).
@@ -88,7 +74,6 @@ pub struct TokenRing {
     peers: BTreeMap<NodeId, Peer>,
     /// The latest token that was heard of.
     seen: Stamp,
-    /// The highest count that was heard of.
     count: u64,
     exchange: Exchange,
     state: State,
@@ -102,7 +87,6 @@ struct Peer {
 }
 
 impl TokenRing {
-    /// A node at its start: it waits, and knows no holder.
     #[must_use]
     pub fn new(own: &Candidate, nonce: Nonce, settings: Settings) -> Self {
         let own = Member { mac: own.mac, node: own.node.clone() };
@@ -122,7 +106,6 @@ impl TokenRing {
         }
     }
 
-    /// The token that this node holds, if it does.
     #[must_use]
     pub fn token(&self) -> Option<&Token> {
         if let State::Holding { token, .. } = &self.state { Some(token) } else { None }
@@ -165,12 +148,10 @@ impl TokenRing {
         }
     }
 
-    /// Whether a waiting node that hears a holder follows it instead of the one that it follows.
     fn may_replace(&self, holder: Option<&Member>, by: &Member) -> bool {
         holder.is_none_or(|holder| holder == by || !self.leads(&holder.node))
     }
 
-    /// Whether a peer is a holder by its latest message or beacon.
     fn leads(&self, peer: &NodeId) -> bool {
         self.peers.get(peer).is_some_and(|peer| peer.leads)
     }
@@ -322,7 +303,6 @@ impl Election for TokenRing {
                 self.on_message(from, message, out);
             }
             Input::Fired(ElectionTimer::TokenRing(timer)) => self.on_timer(*timer, out),
-            // What belongs to other protocols, or to the care for the indicators.
             Input::Message { .. }
             | Input::Fired(_)
             | Input::Synced { .. }
@@ -357,15 +337,9 @@ impl Election for TokenRing {
             State::Claiming { .. } => (None, "claimed".to_owned()),
             State::Holding { token, phase } => {
                 let doing = match phase {
-                    Phase::Resting => "held".to_owned(),
-                    Phase::Searching { .. } => "held, searching for next node".to_owned(),
+                    Phase::Resting | Phase::Searching { .. } => "held".to_owned(),
                     Phase::Alone => "held alone".to_owned(),
-                    Phase::Frozen { behind: Some(ahead), .. } => {
-                        format!("held, frozen: {} leads with one", ahead.node)
-                    }
-                    Phase::Frozen { with, .. } => {
-                        format!("held, frozen: {} holds one too", with.node)
-                    }
+                    Phase::Frozen { with, .. } => format!("frozen: {} holds one too", with.node),
                 };
                 (Some(token), doing)
             }
@@ -381,10 +355,6 @@ impl Election for TokenRing {
         details.push(Detail::new("token", doing));
         details.push(Detail::new("peers in the ring", self.peers.len()));
         details
-    }
-
-    fn profile(&self) -> &Profile {
-        &PROFILE
     }
 }
 

@@ -8,13 +8,11 @@ use super::state::{Member, Phase, State, Timer};
 use crate::election::reaction::Reaction;
 
 impl TokenRing {
-    /// Waits, for T from here on.
     pub(super) fn follow(&mut self, holder: Option<Member>, out: &mut Reaction<'_>) {
         self.state = State::Waiting { holder };
         out.arm(Timer::Watch, self.settings.t);
     }
 
-    /// A holder's sign of life (T6).
     pub(super) fn broadcast_life(&self, out: &mut Reaction<'_>) {
         if let Some(life) = self.life() {
             out.broadcast(Message::Life(life));
@@ -41,7 +39,6 @@ impl TokenRing {
         })
     }
 
-    /// A holder is heard.
     pub(super) fn on_life(&mut self, from: Member, life: &Life, out: &mut Reaction<'_>) {
         let later = life.stamp >= self.seen;
         if self.is_past(&life.stamp) {
@@ -66,7 +63,6 @@ impl TokenRing {
                 }
             }
             State::Holding { .. } => {
-                self.ask_again(&from, out);
                 self.ask(&from, out);
                 self.rank(&from, life.count, out);
             }
@@ -96,9 +92,8 @@ impl TokenRing {
         self.settings.claim_wait_per_rank * u32::try_from(rank).unwrap_or(u32::MAX)
     }
 
-    /// There may be no holder: claims when it is this node's turn.
     pub(super) fn miss(&mut self, holder: Option<Member>, wait: Duration, out: &mut Reaction<'_>) {
-        self.state = State::Missing { holder, objected: false };
+        self.state = State::Missing { holder };
         out.arm(Timer::Claim, wait);
     }
 
@@ -123,9 +118,6 @@ impl TokenRing {
             {
                 out.send(&from.node, Message::Objection);
             }
-            // The claimant misses the holder too, and comes after this node: the claim that was
-            // objected to is made again.
-            State::Missing { objected: true, .. } if self.own < *from => self.claim(out),
             // A recovery is under way.
             State::Waiting { .. } | State::Deferring { .. } | State::Missing { .. } => {
                 self.defer_to(from, out);
@@ -156,11 +148,11 @@ impl TokenRing {
         out.arm(Timer::Watch, wait);
     }
 
-    /// Another has heard a holder. It may be the one that is lost, of which that node has yet to
-    /// notice it: unless a holder is heard, the claim is made again soon.
+    /// Another has heard a holder, maybe the lost one: unless one is heard here, the claim is made again
+    /// soon.
     pub(super) fn on_objection(&mut self, out: &mut Reaction<'_>) {
         if let State::Claiming { .. } = &self.state {
-            self.state = State::Missing { holder: None, objected: true };
+            self.state = State::Missing { holder: None };
             out.arm(Timer::Claim, self.settings.claim_wait);
         }
     }

@@ -11,31 +11,24 @@ pub struct Settings {
     /// T: between two signs of life of a holder. Longer than `acknowledgement_wait`, so that a
     /// hand-over that fails is no loss of the token.
     pub t: Duration,
-    /// So much longer than T a waiting node waits before it recovers the token: longer than the
-    /// LAN's jitter.
+    /// So much longer than T a waiting node waits before it recovers the token.
     pub grace: Duration,
-    /// For how long a holder keeps the token before it looks for the next node (T2): several times
-    /// `search_wait` and `acknowledgement_wait`, so that little time is spent on hand-overs.
+    /// For how long a holder keeps the token before it looks for the next node (T2).
     pub hold: Duration,
     /// k: the part of T, in per cent, that an exchange between two holders may take at least; the
-    /// rest is drawn by lot. With 100 three holders that wait for each other in a cycle may never
-    /// get out of it.
+    /// rest is drawn by lot. With 100 three holders may wait for each other in a cycle for ever.
     pub k: u8,
-    /// How long answers to a search are waited for; with `mesh_detection` less if every node that is
-    /// heard has answered.
+    /// How long answers to a search are waited for, unless every node that is heard has answered.
     pub search_wait: Duration,
     /// After so many searches without an answer a holder serves alone.
     pub search_tries: u8,
-    /// How long a hand-over may take until it is acknowledged: some beacon periods longer than a
-    /// message and its answer take, as a lost one is repeated at each beacon of its receiver.
+    /// How long a hand-over may take until it is acknowledged.
     pub acknowledgement_wait: Duration,
     /// How long a claim is open to objections.
     pub claim_wait: Duration,
-    /// So much later than the node before it in the ring, counted from the last holder, a waiting
-    /// node claims: longer than a message takes as a rule. Claims that cross are compared.
+    /// So much later than the node before it in the ring a waiting node claims.
     pub claim_wait_per_rank: Duration,
-    /// Whether the mesh's reports of peers count (C5): the loss of the holder as the silence of a
-    /// holder, and a state in a beacon as a sign of life.
+    /// Whether the mesh's reports of peers count (C5): losses, and the states in beacons.
     pub mesh_detection: bool,
 }
 
@@ -58,9 +51,7 @@ impl Default for Settings {
 
 impl Settings {
     /// As in the source: a holder computes, then searches at once, and is alone if nobody answers;
-    /// the peers' losses and states that the mesh reports do not count. The source has T, in seconds,
-    /// and k, without figures: T is 1 s. The waits, which it can't do without, are those of the
-    /// fleet.
+    /// the mesh's reports do not count. T is in seconds; the source gives no figures.
     #[must_use]
     pub fn source() -> Self {
         Self {
@@ -98,8 +89,8 @@ impl Rules for Settings {
         &PROFILE
     }
 
-    /// C3: the links are up, a recovery has run in which the last of the ring claims, and three
-    /// exchanges have taken their longest; as in the source, where nothing is sent again, five.
+    /// Links, a recovery in which the last of the ring claims, and three exchanges that take their
+    /// longest; as in the source, where nothing is sent again, five.
     fn bound(&self, linked_within: Duration, nodes: usize) -> Duration {
         let last_rank = u32::try_from(nodes.saturating_sub(1)).unwrap_or(u32::MAX);
         let last_turn = self.claim_wait_per_rank.saturating_mul(last_rank);

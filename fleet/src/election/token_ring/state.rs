@@ -25,8 +25,6 @@ pub(super) enum State {
     /// No holder was heard for too long: a claim is due after a while.
     Missing {
         holder: Option<Member>,
-        /// It has claimed, and another objected.
-        objected: bool,
     },
     /// It has claimed to make a token, and listens for objections.
     Claiming {
@@ -45,9 +43,7 @@ pub(super) enum State {
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Phase {
-    /// It keeps the token for its hold time.
     Resting,
-    /// It looks for the next node.
     Searching {
         attempt: u8,
         answers: BTreeSet<Member>,
@@ -72,14 +68,12 @@ pub enum Timer {
     Hold,
     /// No more answers are waited for, or it is time to search again.
     Search,
-    /// The acknowledgement is overdue.
     Acknowledgement,
     Exchange,
     /// T: no holder was heard; or nothing came of a claim.
     Watch,
     /// It is this node's turn to claim.
     Claim,
-    /// Nobody has objected.
     Listen,
 }
 

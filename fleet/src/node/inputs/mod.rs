@@ -67,9 +67,9 @@ impl Node {
             term = Term::default();
         }
         let leadership = Leadership::new(election, &hello, health, term, mesh);
-        let rule = leadership.election().profile().link_rule;
+        let rule = leadership.profile().link_rule;
         let peers = Peers::new(hello.clone(), identity.link_port, mesh, rule);
-        let rotates = leadership.election().profile().rotates;
+        let rotates = leadership.profile().rotates;
         let store = Store::new(hello.clone(), &restored, rotates);
         let (settings, own) = (store.settings(), &hello.node);
         cabin.change_car(|car| car.restore_fire_key(fire_key(settings, own)));
@@ -120,7 +120,7 @@ impl Node {
         let state = state_of(&self.peers);
         if state != state_before {
             // Where the mastership rotates, cars keep what they were told.
-            if !self.leadership.election().profile().rotates {
+            if !self.leadership.profile().rotates {
                 self.dispatching.on_peer_changed(node);
             }
             let relation = |state: &Option<NodeState>| self.peers.relation(state.as_ref()?);
@@ -179,7 +179,7 @@ impl Node {
         self.choose_links();
         let refused = match side {
             LinkSide::Accepted => {
-                self.leadership.election().profile().link_rule == LinkRule::FollowState
+                self.leadership.profile().link_rule == LinkRule::FollowState
                     && !accepts(self.leadership.node_state())
             }
             LinkSide::Dialled => !self.peers.wants_link(&peer.node),

@@ -1,8 +1,8 @@
 //! Routes events to the election, and executes its outputs.
 
 use crate::dispatch::CarPlan;
-use crate::election::{Input, LinkRule};
-use crate::leadership::{Bank, Change, Wish};
+use crate::election::{Input, LinkRule, Output};
+use crate::leadership::{Bank, Change, Enclosed};
 use crate::model::{Call, CarView, NodeId, NodeState, Timestamp};
 use crate::node::{Node, Report};
 use crate::seeded::{SeededBug, is_seeded};
@@ -18,18 +18,26 @@ impl Node {
             self.on_change(change);
         }
         for output in outcome.outputs {
-            match self.leadership.wish(output, now) {
-                None => {}
-                Some(Wish::Send { to, message, enclosed }) => {
-                    self.send_message(to, message, enclosed, now);
+            match output {
+                Output::Arm(timer, wait) => self.leadership.arm(timer, now + wait),
+                Output::Disarm(timer) => self.leadership.disarm(&timer),
+                Output::Broadcast(message) => {
+                    self.send_message(None, message, Enclosed::Nothing, now);
                 }
-                Some(Wish::Dial(peer)) => self.dial(peer, now),
-                Some(Wish::HangUp(peer)) => {
+                Output::Send(to, message) => {
+                    let message = message.under(self.leadership.terms.known());
+                    self.send_message(Some(to), message, Enclosed::Nothing, now);
+                }
+                Output::HandOver(to, message) => {
+                    self.send_message(Some(to), message, Enclosed::Orders, now);
+                }
+                Output::Dial(peer) => self.dial(peer, now),
+                Output::HangUp(peer) => {
                     if let Some(link) = self.peers.links().to(&peer) {
                         self.hang_up(link, now);
                     }
                 }
-                Some(Wish::HangUpAllBut(peer)) => {
+                Output::HangUpAllBut(peer) => {
                     for link in self.peers.links().all_but(&peer) {
                         self.hang_up(link, now);
                     }
@@ -41,7 +49,7 @@ impl Node {
     /// The node's state changed, and with it the plan that is in force and who makes it.
     pub(in crate::node) fn on_change(&mut self, change: Change) {
         let (node_state, rotates) =
-            (self.leadership.node_state(), self.leadership.election().profile().rotates);
+            (self.leadership.node_state(), self.leadership.profile().rotates);
         let open = self.store.hall_calls();
         self.dispatching.on_change(node_state, rotates, &open);
         if rotates && self.leadership.leads() {
@@ -94,7 +102,7 @@ impl Node {
 
     /// Whether the election takes this peer into account.
     pub(in crate::node) fn may_follow(&self, peer: &NodeId) -> bool {
-        match self.leadership.election().profile().link_rule {
+        match self.leadership.profile().link_rule {
             LinkRule::FollowState => true,
             LinkRule::EveryPair | LinkRule::Standby => {
                 self.peers.exchanges_orders(peer) || is_seeded(SeededBug::YieldsBeforeHandOver)

@@ -21,7 +21,7 @@ impl Node {
         now: Timestamp,
     ) {
         let gathers = to.is_none() && message.begins_gathering();
-        match self.leadership.election().profile().carrier {
+        match self.leadership.profile().carrier {
             Carrier::Beacon => self.send_by_beacon(to, message, enclosed, now),
             Carrier::Packet => self.send_by_packet(to.as_ref(), &message),
         }
@@ -66,9 +66,7 @@ impl Node {
     /// which the network returns, are ignored, and so are all packets under a protocol without such
     /// a port.
     pub fn handle_packet(&mut self, from: Ipv4Addr, bytes: &[u8], now: Timestamp) {
-        if self.leadership.election().profile().carrier == Carrier::Packet
-            && from != self.hello.address
-        {
+        if self.leadership.profile().carrier == Carrier::Packet && from != self.hello.address {
             match packet::decode(bytes) {
                 Ok(message) => self.on_packet(from, &message, now),
                 Err(_) => self.peers.packets.malformed += 1,

@@ -311,7 +311,7 @@ impl Node {
     /// The details of the election's state, and the counters of packets.
     fn election_details(&self) -> Vec<Detail> {
         let mut details = self.leadership.election().details();
-        match self.leadership.election().profile().carrier {
+        match self.leadership.profile().carrier {
             Carrier::Beacon => {}
             Carrier::Packet => {
                 let PacketCounts { node_answers: _, device_answers, strange, malformed } =

@@ -15,25 +15,19 @@
 //! A slave is disconnected when its link ends, or when its master has fallen silent, for then the
 //! node closes the link. What the master's beacons say does not count. While a node joins another
 //! master, it is still a master: it keeps its slaves until the new link carries (C6, E4).
-//!
-//! # What it adds to the source
-//!
-//! - Orders are exchanged before a node yields (E4, F14).
-//! - A failed dial is repeated after a wait that grows, so a master that can be heard but not
-//!   reached makes no node flap (E1).
-//! - Of two nodes with the same address the lower name leads.
+//! A failed dial is repeated after a wait that grows, so a master that can be heard but not reached
+//! makes no node flap (E1).
 
 use core::net::Ipv4Addr;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use super::{SOURCE, Timer};
+use super::Timer;
 use crate::election::{
-    Candidate, Detail, Election, ElectionTimer, Input, LinkSide, Output, Profile, redial,
+    Candidate, Detail, Election, ElectionTimer, Input, LinkSide, Output, redial,
 };
 use crate::model::{NodeId, NodeState};
 
-/// `lowest-ip` as in its source.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Source {
     /// Ranks the nodes; the name decides between two nodes with one address.
@@ -54,9 +48,6 @@ enum State {
 }
 
 impl Source {
-    /// A node at its start: a master (F2).
-    ///
-    /// `redial_after` is the wait after a failed dial.
     #[must_use]
     pub fn new(node: NodeId, address: Ipv4Addr, redial_after: Duration) -> Self {
         Self {
@@ -175,11 +166,4 @@ impl Election for Source {
             State::Master | State::Slave { .. } => Vec::new(),
         }
     }
-
-    fn profile(&self) -> &Profile {
-        &SOURCE
-    }
 }
-
-#[cfg(test)]
-mod model;
