@@ -3,7 +3,6 @@
 //!
 //! ```text
 //! cargo run --release -p liftmesh-peer -- --seeds 3-12
-//! cargo run --release -p liftmesh-peer -- --seeds 3-12 --ablation
 //! ```
 
 mod bank;
@@ -39,9 +38,6 @@ struct Arguments {
     /// destination at the landing; all, unless given.
     #[arg(long, value_delimiter = ',')]
     ours: Vec<Ours>,
-    /// Instead of them, the planner and the planner without each of its parts: what each buys.
-    #[arg(long, conflicts_with = "ours")]
-    ablation: bool,
     /// All strategies of `elevator-core`, not only those that are best somewhere.
     #[arg(long)]
     all_peers: bool,
@@ -65,7 +61,6 @@ fn main() -> Result<()> {
     let peers =
         if arguments.all_peers { Strategy::all_peers() } else { Strategy::BEST_PEERS.to_vec() };
     let ours: Vec<_> = match &arguments.ours[..] {
-        [] if arguments.ablation => Ours::ablation(),
         [] => Ours::all(),
         chosen => chosen.to_vec(),
     };
@@ -73,8 +68,7 @@ fn main() -> Result<()> {
     let strategies: Vec<_> = peers.into_iter().chain(ours).collect();
     let scores = scores(&arguments, &cells, &strategies)?;
     let mut output = std::io::stdout().lock();
-    let render = if arguments.ablation { table::render_means } else { table::render };
-    output.write_all(render(&cells, &strategies, &scores).as_bytes())?;
+    output.write_all(table::render(&cells, &strategies, &scores).as_bytes())?;
     Ok(())
 }
 

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use anyhow::{Context, Result};
 use elevator_driver::FloorCount;
 use elevator_fleet::car::CarSettings;
-use elevator_fleet::dispatch::{self, Dispatcher, Kinematics, Part, Planner};
+use elevator_fleet::dispatch::{self, Dispatcher, Kinematics, Planner};
 
 /// Who dispatches the cars.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,24 +24,13 @@ pub(crate) enum Ours {
     Buttons(dispatch::Strategy),
     /// By their destinations: the planner, which tells each passenger a car.
     Destination,
-    /// By hall buttons: the planner without one of its parts.
-    Without(Part),
 }
 
-/// Before the name of the part.
-const WITHOUT: &str = "planner-without-";
-
 impl Ours {
-    /// All of them, but for planners that lack something.
+    /// All of them.
     pub(crate) fn all() -> Vec<Self> {
         let buttons = dispatch::Strategy::ALL.map(Self::Buttons);
         buttons.into_iter().chain([Self::Destination]).collect()
-    }
-
-    /// The planner, and without each of its parts.
-    pub(crate) fn ablation() -> Vec<Self> {
-        let whole = Self::Buttons(dispatch::Strategy::Planner);
-        [whole].into_iter().chain(Part::ALL.map(Self::Without)).collect()
     }
 
     /// A dispatcher for a bank of cars that hold `capacity` passengers each.
@@ -51,13 +40,12 @@ impl Ours {
         floors: FloorCount,
         capacity: f64,
     ) -> Box<dyn Dispatcher> {
-        let planner = || Planner::new(kinematics, floors, capacity, CarSettings::BYPASS_LOAD);
+        let bypass_load = CarSettings::BYPASS_LOAD;
         match self {
             Self::Buttons(strategy) => {
-                strategy.dispatcher(kinematics, floors, capacity, CarSettings::BYPASS_LOAD)
+                strategy.dispatcher(kinematics, floors, capacity, bypass_load)
             }
-            Self::Destination => Box::new(planner()),
-            Self::Without(part) => Box::new(planner().without(part)),
+            Self::Destination => Box::new(Planner::new(kinematics, floors, capacity, bypass_load)),
         }
     }
 }
@@ -67,7 +55,6 @@ impl fmt::Display for Ours {
         match self {
             Self::Buttons(strategy) => strategy.fmt(f),
             Self::Destination => f.pad("destination"),
-            Self::Without(part) => f.pad(&format!("{WITHOUT}{part}")),
         }
     }
 }
@@ -76,10 +63,9 @@ impl FromStr for Ours {
     type Err = anyhow::Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        match (text, text.strip_prefix(WITHOUT)) {
-            ("destination", _) => Ok(Self::Destination),
-            (_, Some(part)) => part.parse().map(Self::Without).context("no such part"),
-            (of_nodes, None) => of_nodes.parse().map(Self::Buttons).context("no such strategy"),
+        match text {
+            "destination" => Ok(Self::Destination),
+            of_nodes => of_nodes.parse().map(Self::Buttons).context("no such strategy"),
         }
     }
 }
@@ -141,10 +127,10 @@ mod tests {
 
     #[test]
     fn every_dispatcher_of_this_project_has_a_name() {
-        for ours in Ours::all().into_iter().chain(Ours::ablation()) {
+        for ours in Ours::all() {
             let name = ours.to_string();
             assert_eq!(name.parse::<Ours>().expect("its name"), ours, "{name}");
         }
-        assert!("planner-without-wheels".parse::<Ours>().is_err());
+        assert!("wheels".parse::<Ours>().is_err());
     }
 }

@@ -33,36 +33,6 @@ pub(crate) fn render(
     text
 }
 
-/// One line for each dispatcher of this project: the geometric means of its ratios over the cells.
-pub(crate) fn render_means(
-    cells: &[Cell],
-    strategies: &[Strategy],
-    scores: &[Vec<Vec<Score>>],
-) -> String {
-    let mut text = String::new();
-    heading(&mut text, &["strategy", "AWT", "P90", "ATTD", "plan µs"]);
-    let means = means(scores);
-    let ours = strategies.iter().enumerate();
-    for (number, strategy) in ours.filter(|(_, strategy)| matches!(strategy, Strategy::Ours(_))) {
-        let mut row = vec![strategy.to_string()];
-        for figure in COMPARED {
-            let ratio = |scores: &Vec<Score>| {
-                let peer = best_peer(strategies, scores)?;
-                Some(figure(&scores[number]) / figure(&scores[peer]))
-            };
-            let Some(ratios) = means.iter().map(ratio).collect::<Option<Vec<_>>>() else {
-                continue;
-            };
-            row.push(format!("{:.3}", geometric_mean(ratios)));
-        }
-        let micros = means.iter().map(|scores| scores[number].plan_micros);
-        row.push(format!("{:.1}", geometric_mean(micros)));
-        line(&mut text, &row);
-    }
-    debug_assert_eq!(means.len(), cells.len());
-    text
-}
-
 /// By cell and strategy, over the seeds.
 fn means(scores: &[Vec<Vec<Score>>]) -> Vec<Vec<Score>> {
     let of_cell =
@@ -204,30 +174,4 @@ fn intervals(
     }));
     row.extend([String::new(), String::new(), String::new(), String::new()]);
     line(text, &row);
-}
-
-#[cfg(test)]
-mod tests {
-    use elevator_simulator::building::Pattern;
-
-    use super::*;
-    use crate::strategy::Ours;
-    use crate::suite::Building;
-
-    #[test]
-    fn each_of_our_dispatchers_has_one_line_of_means() {
-        let cells = [Pattern::Up, Pattern::Down].map(|pattern| Cell {
-            building: Building::A12,
-            pattern,
-            rate: 5,
-        });
-        let ours = Ours::ablation()[0];
-        let strategies = [Strategy::BEST_PEERS[0], Strategy::Ours(ours)];
-        let score = |awt| Score { awt, p90: 1.0, attd: 2.0, plan_micros: 3.0, ..Score::default() };
-        // Half as long as the other one's, and twice as long.
-        let scores = [[1.0, 0.5], [1.0, 2.0]].map(|cell| cell.map(|awt| vec![score(awt)]).to_vec());
-        let text = render_means(&cells, &strategies, &scores);
-        let lines: Vec<_> = text.lines().skip(2).collect();
-        assert_eq!(lines, ["| planner | 1.000 | 1.000 | 1.000 | 3.0 |"]);
-    }
 }

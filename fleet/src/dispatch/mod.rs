@@ -57,7 +57,7 @@ use crate::model::{CarPhase, CarView, HallCall, NodeId, Timestamp};
 pub use collective_cost::CollectiveCost;
 pub use kinematics::Kinematics;
 pub use nearest_car::NearestCar;
-pub use planner::{Part, Planner, UnknownPart};
+pub use planner::Planner;
 pub use predict::Predictor;
 pub use schedule::{Parking, Schedule, ScheduleError, WeekTime};
 pub(crate) use stops::StopSet;

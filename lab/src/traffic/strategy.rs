@@ -4,9 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use elevator_fleet::dispatch::{
-    self, Dispatcher, Kinematics, Part, Planner, UnknownPart, UnknownStrategy,
-};
+use elevator_fleet::dispatch::{self, Dispatcher, Kinematics, Planner, UnknownStrategy};
 use elevator_simulator::building::{Building, MASS, Panels};
 
 /// Who dispatches, and how passengers call a car.
@@ -17,8 +15,6 @@ pub enum Strategy {
     /// Destination dispatch: the planner, and passengers who give their destination at the landing
     /// and board only the car that they are told.
     Destination,
-    /// Hall buttons, and the planner without one of its parts.
-    Without(Part),
 }
 
 /// The strategies that are compared unless others are named. The first is the one that others are
@@ -32,14 +28,11 @@ pub const STRATEGIES: [Strategy; 4] = [
 
 const DESTINATION: &str = "destination";
 
-/// Before the name of the part in that of [`Strategy::Without`].
-const WITHOUT: &str = "planner-without-";
-
 impl Strategy {
     /// How passengers call a car.
     pub(super) fn panels(self) -> Panels {
         match self {
-            Self::Buttons(_) | Self::Without(_) => Panels::Buttons,
+            Self::Buttons(_) => Panels::Buttons,
             Self::Destination => Panels::Kiosks,
         }
     }
@@ -56,20 +49,14 @@ impl fmt::Display for Strategy {
         match self {
             Self::Buttons(strategy) => strategy.fmt(f),
             Self::Destination => f.pad(DESTINATION),
-            Self::Without(part) => f.pad(&format!("{WITHOUT}{part}")),
         }
     }
 }
 
 /// Text that names no strategy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum UnknownName {
-    #[error("{0}, {DESTINATION}, {WITHOUT}PART")]
-    Strategy(UnknownStrategy),
-    /// The name of the planner without something that it has not.
-    #[error(transparent)]
-    Part(UnknownPart),
-}
+#[error("{0}, {DESTINATION}")]
+pub struct UnknownName(UnknownStrategy);
 
 impl FromStr for Strategy {
     type Err = UnknownName;
@@ -78,23 +65,20 @@ impl FromStr for Strategy {
         if text == DESTINATION {
             return Ok(Self::Destination);
         }
-        match text.strip_prefix(WITHOUT) {
-            Some(part) => part.parse().map(Self::Without).map_err(UnknownName::Part),
-            None => text.parse().map(Self::Buttons).map_err(UnknownName::Strategy),
-        }
+        text.parse().map(Self::Buttons).map_err(UnknownName)
     }
 }
 
 pub(super) fn dispatcher(strategy: Strategy, building: &Building) -> Box<dyn Dispatcher> {
     let kinematics = kinematics(building);
     let (capacity, bypass_load) = (capacity(building), building.bypass_load);
-    let planner = || Planner::new(kinematics, building.floors, capacity, bypass_load);
     match strategy {
         Strategy::Buttons(strategy) => {
             strategy.dispatcher(kinematics, building.floors, capacity, bypass_load)
         }
-        Strategy::Destination => Box::new(planner()),
-        Strategy::Without(part) => Box::new(planner().without(part)),
+        Strategy::Destination => {
+            Box::new(Planner::new(kinematics, building.floors, capacity, bypass_load))
+        }
     }
 }
 

@@ -2,7 +2,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use elevator_driver::Floor;
-use elevator_fleet::dispatch::Part;
 use elevator_simulator::building::{Building, MASS, Passenger, Pattern, Traffic, Transfer};
 
 use super::bank::Bank;
@@ -59,15 +58,12 @@ fn destinations_that_are_given_at_the_landing_save_time() {
 
 #[test]
 fn every_strategy_has_a_name() {
-    let others = [Strategy::Destination, Strategy::Without(Part::Parking)];
-    for strategy in STRATEGIES.into_iter().chain(others) {
+    for strategy in STRATEGIES.into_iter().chain([Strategy::Destination]) {
         assert_eq!(strategy.to_string().parse(), Ok(strategy));
     }
     let error = "best".parse::<Strategy>().expect_err("no strategy").to_string();
-    let names = "planner, collective, nearest-car, time-to-idle, destination, planner-without-PART";
+    let names = "planner, collective, nearest-car, time-to-idle, destination";
     assert_eq!(error, format!("\"best\" is not a strategy; use one of {names}"));
-    let error = "planner-without-wheels".parse::<Strategy>().expect_err("no part").to_string();
-    assert!(error.contains("\"wheels\" is not a part of the planner"), "{error}");
 }
 
 /// Nobody is not somebody who waited for 0 s.

@@ -61,8 +61,7 @@ pub(crate) struct TrafficArgs {
           conflicts_with_all = ["patterns", "rates"])]
     passengers: Option<PathBuf>,
     /// Strategies: collective, planner, nearest-car, time-to-idle; destination, where passengers
-    /// enter their destination at the landing and board only the car that the planner picks;
-    /// planner-without-PART, such as planner-without-parking, to measure what a part contributes.
+    /// enter their destination at the landing and board only the car that the planner picks.
     /// All are compared with the first [default: the first four]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     strategies: Vec<Strategy>,

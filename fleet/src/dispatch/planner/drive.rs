@@ -92,23 +92,6 @@ impl Crowds {
         Self { floors, rates, shares, away }
     }
 
-    pub(super) fn expect_nobody_else(&mut self) {
-        self.rates.fill(0.0);
-    }
-
-    pub(super) fn expect_longest_trips(&mut self, calls: &[Call]) {
-        for (call, shares) in calls.iter().zip(self.shares.chunks_exact_mut(self.floors)) {
-            shares.fill(0.0);
-            let end = match call.direction {
-                Direction::Up => shares.last_mut(),
-                Direction::Down => shares.first_mut(),
-            };
-            if let Some(share) = end {
-                *share = 1.0;
-            }
-        }
-    }
-
     fn shares(&self, call: usize) -> &[f64] {
         &self.shares[call * self.floors..][..self.floors]
     }

@@ -24,7 +24,6 @@
 mod drive;
 mod model;
 mod parking;
-mod part;
 mod search;
 mod traffic;
 
@@ -35,7 +34,6 @@ use elevator_driver::{Floor, FloorCount};
 
 use self::drive::{Crowds, Scene};
 use self::model::{Call, Model, Start};
-pub use self::part::{Part, UnknownPart};
 use self::search::Drives;
 use self::traffic::Traffic;
 use super::search::Search;
@@ -71,21 +69,6 @@ impl Weights {
     fn with_destinations(arrivals: f64) -> Self {
         Self { square: 0.01, riding: 2.0, busy: 64.0 * arrivals, ..Self::BUTTONS }
     }
-
-    /// What a part that is missing is for counts nothing.
-    fn without(mut self, missing: &[Part]) -> Self {
-        let weights = [
-            (Part::SquaredWait, &mut self.square),
-            (Part::Riding, &mut self.riding),
-            (Part::TimeToFree, &mut self.busy),
-            (Part::Room, &mut self.left_behind),
-            (Part::Inertia, &mut self.inertia),
-        ];
-        for (_, weight) in weights.into_iter().filter(|(part, _)| missing.contains(part)) {
-            *weight = 0.0;
-        }
-        self
-    }
 }
 
 /// Assigns hall calls, turns and parks cars for the least waiting and riding (F17).
@@ -102,7 +85,6 @@ pub struct Planner {
     now: Timestamp,
     /// To which cars calls moved from others, and when, if that was less than [`HOLD`] ago.
     moved: BTreeMap<HallCall, (NodeId, Timestamp)>,
-    missing: Vec<Part>,
 }
 
 impl Planner {
@@ -116,60 +98,28 @@ impl Planner {
             simple: CollectiveCost::new(kinematics, floors),
             now: Timestamp::START,
             moved: BTreeMap::new(),
-            missing: Vec::new(),
         }
-    }
-
-    /// Leaves a part out, to measure what it buys.
-    #[must_use]
-    pub fn without(mut self, part: Part) -> Self {
-        self.missing.push(part);
-        self
-    }
-
-    fn has(&self, part: Part) -> bool {
-        !self.missing.contains(&part)
-    }
-
-    fn crowds(&self, calls: &[Call]) -> Crowds {
-        let mut crowds = Crowds::new(&self.model, &self.traffic, calls);
-        if !self.has(Part::Crowds) {
-            crowds.expect_nobody_else();
-        }
-        if !self.has(Part::Destinations) {
-            crowds.expect_longest_trips(calls);
-        }
-        crowds
     }
 
     fn weights(&self, calls: &[Call], cars: usize) -> Weights {
-        let weights = if calls.iter().any(|call| call.to.is_some()) {
+        if calls.iter().any(|call| call.to.is_some()) {
             Weights::with_destinations(self.traffic.arrivals() / count_as(cars.max(1)))
         } else {
             Weights::BUTTONS
-        };
-        weights.without(&self.missing)
-    }
-
-    fn search(&self, drives: &mut Drives<'_>, cars: usize, calls: usize) -> Vec<Option<usize>> {
-        let mut search = Search::new(drives, cars, calls);
-        search.insert();
-        let is_few = calls <= MOST_EXACT && cars << calls <= MOST_DRIVES;
-        if self.has(Part::Improvement) {
-            if is_few && self.has(Part::Exact) {
-                let movable: Vec<_> = search.movable().into_iter().map(|(call, _)| call).collect();
-                search.distribute(&(0..cars).collect::<Vec<_>>(), &movable);
-            } else {
-                search.improve(self.has(Part::Exchanges), 0);
-            }
         }
-        search.into_holders()
     }
+}
 
-    fn starts(&self, bank: &Bank<'_>, cars: &[&CarSituation]) -> Vec<Start> {
-        let start = |car: &&CarSituation| self.model.start(car, bank.details.get(&car.car));
-        cars.iter().map(start).collect()
+fn search(drives: &mut Drives<'_>, cars: usize, calls: usize) -> Vec<Option<usize>> {
+    let mut search = Search::new(drives, cars, calls);
+    search.insert();
+    if calls <= MOST_EXACT && cars << calls <= MOST_DRIVES {
+        let movable: Vec<_> = search.movable().into_iter().map(|(call, _)| call).collect();
+        search.distribute(&(0..cars).collect::<Vec<_>>(), &movable);
+    } else {
+        search.improve(true, 0);
     }
+    search.into_holders()
 }
 
 impl Dispatcher for Planner {
@@ -183,9 +133,7 @@ impl Dispatcher for Planner {
 
     fn plan(&mut self, bank: &Bank<'_>) -> Plan {
         let cars = able_cars(bank.cars);
-        if self.has(Part::Learning) {
-            self.traffic.observe(bank.now.since(self.now), &cars, &self.model);
-        }
+        self.traffic.observe(bank.now.since(self.now), &cars, &self.model);
         self.now = bank.now;
         self.moved.retain(|_, (_, at)| bank.now.since(*at) < HOLD);
 
@@ -210,32 +158,28 @@ impl Dispatcher for Planner {
             let assignments = self.simple.assign(bank.cars, bank.demand);
             return Plan { assignments, ..Plan::default() };
         }
-        let starts = self.starts(bank, &cars);
+        let start = |car: &&CarSituation| self.model.start(car, bank.details.get(&car.car));
+        let starts: Vec<Start> = cars.iter().map(start).collect();
         let reaches = |car: usize, call: usize| cars[car].view.reaches(demand[call].call);
-        let crowds = self.crowds(&calls);
+        let crowds = Crowds::new(&self.model, &self.traffic, &calls);
         let weights = self.weights(&calls, cars.len());
         let scene = Scene { model: &self.model, crowds: &crowds, calls: &calls, weights };
-        let (holds, guests) = (self.has(Part::Hold), vec![0.0; self.model.floors()]);
-        let mut drives = Drives { scene, starts: &starts, reaches: &reaches, holds, guests };
-        let holders = self.search(&mut drives, cars.len(), calls.len());
+        let guests = vec![0.0; self.model.floors()];
+        let mut drives = Drives { scene, starts: &starts, reaches: &reaches, guests };
+        let holders = search(&mut drives, cars.len(), calls.len());
         let routes: Vec<_> = (0..cars.len()).map(|car| drives.route(car, &holders)).collect();
-        let parks = if self.has(Part::Parking) {
-            parking::places(&self.model, &self.traffic, (&cars, bank.parked), &starts, &routes)
-        } else {
-            vec![None; cars.len()]
-        };
+        let parks =
+            parking::places(&self.model, &self.traffic, (&cars, bank.parked), &starts, &routes);
         let mut plan = Plan::default();
         for (number, car) in cars.iter().enumerate() {
             let route = &routes[number];
             for &call in &route.calls {
-                let has_moved = calls[call].present.is_some_and(|present| present != number);
-                if has_moved && self.has(Part::Hold) {
+                if calls[call].present.is_some_and(|present| present != number) {
                     self.moved.insert(demand[call].call, (car.car.clone(), bank.now));
                 }
                 plan.assignments.insert(demand[call].call, car.car.clone());
             }
-            let may_turn = starts[number].may_turn() && self.has(Part::Turns);
-            let direction = route.turn.filter(|_| may_turn);
+            let direction = route.turn.filter(|_| starts[number].may_turn());
             plan.cars.insert(car.car.clone(), CarPlan { direction, park: parks[number] });
         }
         plan

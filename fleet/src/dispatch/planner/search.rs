@@ -19,8 +19,6 @@ pub(super) struct Drives<'a> {
     pub(super) scene: Scene<'a>,
     pub(super) starts: &'a [Start],
     pub(super) reaches: &'a dyn Fn(usize, usize) -> bool,
-    /// Whether a call that has moved stays for a while.
-    pub(super) holds: bool,
     pub(super) guests: Vec<f64>,
 }
 
@@ -73,9 +71,7 @@ impl Costs for Drives<'_> {
     fn will_be_fixed(&self, call: usize, holder: usize) -> bool {
         let Call { present, to, .. } = self.scene.calls[call];
         let has_moved = present.is_some_and(|present| present != holder);
-        to.is_some()
-            || has_moved && self.holds
-            || self.starts[holder].stops_for(&self.scene.calls[call])
+        to.is_some() || has_moved || self.starts[holder].stops_for(&self.scene.calls[call])
     }
 
     fn inertia(&self, call: usize, from: usize, to: usize) -> f64 {

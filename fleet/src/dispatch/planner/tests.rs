@@ -45,17 +45,12 @@ fn a_full_car_that_comes_by_is_passed_over_for_an_idle_one() {
 }
 
 #[test]
-fn calls_that_lie_crosswise_are_swapped_unless_the_parts_for_that_are_missing() {
+fn calls_that_lie_crosswise_are_swapped() {
     let cars = [car("low", idle_at(1), &[]), car("high", idle_at(10), &[])];
     let calls = [demand(call(1, Up), 5, Some("high")), demand(call(10, Down), 5, Some("low"))];
-    let holders = |parts: &[Part]| {
-        let assignments = plan(&mut lacking(parts), 1, &cars, &calls).assignments;
-        [0, 1].map(|number: usize| assignments[&calls[number].call].to_string())
-    };
-    for by_other_parts in [&[][..], &[Part::Exact], &[Part::Exchanges]] {
-        assert_eq!(holders(by_other_parts), ["low", "high"], "{by_other_parts:?}");
-    }
-    assert_ne!(holders(&[Part::Improvement])[0], "low");
+    let assignments = plan(&mut planner(), 1, &cars, &calls).assignments;
+    let holders = calls.map(|demand| assignments[&demand.call].to_string());
+    assert_eq!(holders, ["low", "high"]);
 }
 
 /// The ways to divide so many calls between two cars are more than a number can count.
@@ -77,23 +72,19 @@ fn two_cars_share_a_call_of_every_landing() {
 
 /// A car fills up at the lobby, and an idle one is at the top.
 #[test]
-fn idle_cars_wait_where_passengers_came_from_unless_nothing_is_learned() {
-    for (mut planner, learns) in [(planner(), true), (lacking(&[Part::Learning]), false)] {
-        let at_lobby = |load| {
-            let view =
-                CarView { load: Some(load), direction: Some(Up), ..in_phase(0, CarPhase::Open) };
-            [car("a", view, &[]), car("b", idle_at(11), &[])]
-        };
-        let alone = [car("b", idle_at(11), &[])];
-        let spread = plan(&mut planner, 0, &alone, &[]);
-        assert_ne!(spread.cars[&node("b")].park, floor(0), "without traffic, near all floors");
-        for second in 0..60 {
-            plan(&mut planner, second, &at_lobby(if second % 2 == 0 { 0 } else { 30 }), &[]);
-        }
-        let learned = plan(&mut planner, 61, &alone, &[]);
-        assert_eq!(learned.cars[&node("b")].park == floor(0), learns);
-        assert_eq!(learned == spread, !learns);
+fn idle_cars_wait_where_passengers_came_from() {
+    let mut planner = planner();
+    let at_lobby = |load| {
+        let view = CarView { load: Some(load), direction: Some(Up), ..in_phase(0, CarPhase::Open) };
+        [car("a", view, &[]), car("b", idle_at(11), &[])]
+    };
+    let alone = [car("b", idle_at(11), &[])];
+    let spread = plan(&mut planner, 0, &alone, &[]);
+    assert_ne!(spread.cars[&node("b")].park, floor(0), "without traffic, near all floors");
+    for second in 0..60 {
+        plan(&mut planner, second, &at_lobby(if second % 2 == 0 { 0 } else { 30 }), &[]);
     }
+    assert_eq!(plan(&mut planner, 61, &alone, &[]).cars[&node("b")].park, floor(0));
 }
 
 #[test]
@@ -124,39 +115,6 @@ fn cars_keep_the_places_that_they_were_told() {
     assert_eq!(places([other, one]), [other, one]);
 }
 
-/// A planner without these parts.
-fn lacking(parts: &[Part]) -> Planner {
-    parts.iter().fold(planner(), |planner, &part| planner.without(part))
-}
-
-#[test]
-fn without_parking_and_turns_cars_are_told_nothing_else() {
-    let cars = [car("a", idle_at(5), &[]), car("b", idle_at(5), &[])];
-    let calls = [fresh(call(6, Up))];
-    let lacking = |part| plan(&mut lacking(&[part]), 1, &cars, &calls);
-    let told = |plan: &Plan, what: fn(&CarPlan) -> bool| plan.cars.values().any(what);
-    let turns = |plan: &Plan| told(plan, |car| car.direction.is_some());
-    let parks = |plan: &Plan| told(plan, |car| car.park.is_some());
-    let without = [Part::Parking, Part::Turns].map(lacking);
-    assert_eq!(without.each_ref().map(turns), [true, false]);
-    assert_eq!(without.each_ref().map(parks), [false, true]);
-}
-
-#[test]
-fn each_weight_belongs_to_a_part() {
-    for (part, weight) in [
-        (Part::SquaredWait, (|weights| weights.square) as fn(&Weights) -> f64),
-        (Part::Riding, |weights| weights.riding),
-        (Part::TimeToFree, |weights| weights.busy),
-        (Part::Room, |weights| weights.left_behind),
-        (Part::Inertia, |weights| weights.inertia),
-    ] {
-        assert!(weight(&lacking(&[part]).weights(&[], 4)).abs() < 1e-9, "{part}");
-        assert!(weight(&planner().weights(&[], 4)) > 0.0, "{part}");
-    }
-}
-
-/// And without having moved, or without that rule, it goes where it costs less.
 #[test]
 fn a_call_that_has_just_moved_stays_for_a_while() {
     let near = |at: u8, other: u8| [car("a", idle_at(at), &[]), car("b", idle_at(other), &[])];
@@ -169,9 +127,6 @@ fn a_call_that_has_just_moved_stays_for_a_while() {
     assert_eq!(holder(&mut planner, 10_000, &near(0, 6), "a"), "b");
     assert_eq!(holder(&mut planner, 10_900, &near(6, 0), "b"), "b", "it stays");
     assert_eq!(holder(&mut planner, 11_000, &near(6, 0), "b"), "a");
-    let mut planner = lacking(&[Part::Hold]);
-    assert_eq!(holder(&mut planner, 10_000, &near(0, 6), "a"), "b");
-    assert_eq!(holder(&mut planner, 10_900, &near(6, 0), "b"), "a");
 }
 
 fn trip(from: usize, to: usize) -> HallCall {
