@@ -2,14 +2,13 @@
 //!
 //! ```text
 //!   sensors of every unit ─▶ Readings ─▶ averages ─▶ DisplayData ─▶ text and backlight
-//!                            fresh ones   (V11)  └▶ Dimmer ┘        of every indicator
+//!                            fresh ones   (V11)                     of every indicator
 //!                            alone (K2)
 //! ```
 //!
 //! Nothing here knows who is master or what carries a reading. Wall-clock time is shown and
 //! plays no part in anything else (E5).
 
-mod dimmer;
 mod readings;
 mod text;
 
@@ -17,7 +16,6 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-pub(crate) use dimmer::Dimmer;
 pub(crate) use readings::{Readings, Source};
 pub(crate) use text::{display_text, temperature_text, whole_degrees};
 
@@ -48,26 +46,21 @@ pub struct DisplayData {
 /// How the climate is measured and shown. The same on every node, except for `utc_offset`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClimateSettings {
-    /// The period of a master's sensor requests, if the protocol has none of its own. Default 1 s.
+    /// The period of a master's sensor requests, if the protocol has none of its own.
     pub poll_period: Duration,
     /// How long the master waits for answers to a request, unless all have answered before, until
-    /// it sends display data. Default 20 ms; below `poll_period`.
+    /// it sends display data; below `poll_period`.
     pub gather_time: Duration,
-    /// A reading of this age is unknown (K1). Default 5 s; at least twice `poll_period`, so that
-    /// one lost answer has no effect. Under a protocol that has sensor requests it is raised to four
-    /// of their periods, if it is below.
+    /// A reading of this age is unknown (K1); at least twice `poll_period`, so that one lost answer
+    /// has no effect.
     pub reading_limit: Duration,
-    /// Display data of this age is unknown (K1). Default 5 s; at least twice `poll_period`, and
-    /// raised like `reading_limit`.
+    /// Display data of this age is unknown (K1); at least twice `poll_period`.
     pub display_limit: Duration,
-    /// The backlight in the dark, 1 to 255. Default 30; at most `brightness_most`.
+    /// The backlight in the dark; at most `brightness_most`.
     pub brightness_least: u8,
-    /// The backlight in full light, and while no illuminance is known. Default 255.
+    /// The backlight in full light, and while no illuminance is known.
     pub brightness_most: u8,
-    /// How slowly the backlight follows the light, so that a hand's shadow is not noticed: it
-    /// covers half of the way in about this time. Default 3 s; zero follows at once.
-    pub brightness_smoothing: Duration,
-    /// What local time is ahead of UTC, in minutes. Default 0.
+    /// What local time is ahead of UTC, in minutes.
     pub utc_offset: i16,
 }
 
@@ -91,6 +84,19 @@ impl ClimateSettings {
             ..self
         }
     }
+
+    /// The backlight for this illuminance: `brightness_least` in the dark, more with the square root
+    /// of the light, as the eye sees it, up to `brightness_most`. An unknown illuminance has
+    /// `brightness_most`: what dazzles can still be read.
+    pub(crate) fn brightness(&self, illuminance: Option<u8>) -> u8 {
+        let (least, most) = (self.brightness_least, self.brightness_most);
+        let Some(illuminance) = illuminance else {
+            return most;
+        };
+        let root = (u32::from(illuminance) * 255).isqrt();
+        let above = u32::from(most.saturating_sub(least)) * root / 255;
+        least.saturating_add(u8::try_from(above).unwrap_or(u8::MAX))
+    }
 }
 
 impl Default for ClimateSettings {
@@ -102,7 +108,6 @@ impl Default for ClimateSettings {
             display_limit: Duration::from_secs(5),
             brightness_least: 30,
             brightness_most: 255,
-            brightness_smoothing: Duration::from_secs(3),
             utc_offset: 0,
         }
     }

@@ -16,16 +16,13 @@ use std::time::Duration;
 
 use elevator_driver::Display;
 
-use crate::climate::{
-    ClimateSettings, Dimmer, DisplayData, Reading, Readings, Source, display_text,
-};
+use crate::climate::{ClimateSettings, DisplayData, Reading, Readings, Source, display_text};
 use crate::model::{NodeId, Timestamp};
 
 #[derive(Debug, Clone)]
 pub(crate) struct Climate {
     pub(crate) settings: ClimateSettings,
     readings: Readings,
-    dimmer: Dimmer,
     /// When any node last requested sensor data.
     requested_at: Option<Timestamp>,
     gathering: Option<Gathering>,
@@ -40,14 +37,10 @@ struct Gathering {
     waits_for: BTreeSet<NodeId>,
 }
 
-/// The timers of the climate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ClimateTimer {
-    /// A request for sensor data is due.
     Request,
-    /// The request ends, even if not all nodes have answered.
     Gather,
-    /// The shown data expires.
     Display,
 }
 
@@ -56,7 +49,6 @@ impl Climate {
         Self {
             readings: Readings::new(settings.reading_limit),
             settings,
-            dimmer: Dimmer::default(),
             requested_at: None,
             gathering: None,
             latest: None,
@@ -144,14 +136,13 @@ impl Climate {
         let data = DisplayData {
             temperature: self.readings.temperature(now),
             time: self.wall_clock(now).unwrap_or(0),
-            brightness: self.dimmer.dim(illuminance, &self.settings, now),
+            brightness: self.settings.brightness(illuminance),
         };
         self.latest = Some((data, now));
         Some(data)
     }
 
     pub(super) fn follow(&mut self, data: DisplayData, now: Timestamp) {
-        self.dimmer.follow(data.brightness, now);
         self.latest = Some((data, now));
     }
 

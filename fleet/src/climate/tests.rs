@@ -2,7 +2,6 @@ use core::net::Ipv4Addr;
 
 use proptest::prelude::*;
 
-use super::dimmer::brightness;
 use super::readings::MOST_SOURCES;
 use super::*;
 use crate::model::{NodeId, Timestamp};
@@ -63,47 +62,9 @@ fn an_indicator_shows_temperature_and_local_time() {
 #[test]
 fn the_backlight_grows_with_the_root_of_the_light() {
     let settings = ClimateSettings::default();
-    let shown = [0, 1, 16, 64, 128, 255].map(|light| brightness(Some(light), &settings));
+    let shown = [0, 1, 16, 64, 128, 255].map(|light| settings.brightness(Some(light)));
     assert_eq!(shown, [30, 43, 85, 142, 188, 255]);
-    assert_eq!(brightness(None, &settings), 255, "unknown");
-}
-
-#[test]
-fn a_shadow_is_hardly_seen_and_the_night_is() {
-    let settings = ClimateSettings::default();
-    let mut dimmer = Dimmer::default();
-    assert_eq!(dimmer.dim(Some(200), &settings, at(0)), 228, "at once");
-    let shadow = dimmer.dim(Some(150), &settings, at(1_000));
-    assert!((220..228).contains(&shadow), "{shadow}");
-    let mut now = 1_000;
-    while now < 30_000 {
-        now += 1_000;
-        dimmer.dim(Some(0), &settings, at(now));
-    }
-    assert_eq!(dimmer.dim(Some(0), &settings, at(31_000)), 30);
-}
-
-#[test]
-fn the_next_master_goes_on_from_what_is_shown() {
-    let settings = ClimateSettings::default();
-    let mut dimmer = Dimmer::default();
-    dimmer.dim(Some(0), &settings, at(0));
-    dimmer.follow(200, at(10_000));
-    assert_eq!(dimmer.dim(Some(255), &settings, at(10_000)), 200);
-    let next = dimmer.dim(Some(255), &settings, at(11_000));
-    assert!((200..=255).contains(&next), "{next}");
-    dimmer.follow(next, at(11_000));
-    let unsettled = dimmer.dim(Some(255), &settings, at(11_000));
-    assert_eq!(unsettled, next, "what it has shown itself is no news");
-}
-
-fn settings() -> impl Strategy<Value = ClimateSettings> {
-    (1..=255_u8, 1..=255_u8, 0..20_000_u64).prop_map(|(one, other, smoothing)| ClimateSettings {
-        brightness_least: one.min(other),
-        brightness_most: one.max(other),
-        brightness_smoothing: Duration::from_millis(smoothing),
-        ..ClimateSettings::default()
-    })
+    assert_eq!(settings.brightness(None), 255, "unknown");
 }
 
 fn step() -> impl Strategy<Value = (u64, Source, Reading)> {
@@ -117,27 +78,6 @@ fn step() -> impl Strategy<Value = (u64, Source, Reading)> {
 }
 
 proptest! {
-    /// Steady light: nearer with each step, and there in the end.
-    #[test]
-    fn the_backlight_goes_to_what_suits_the_light_and_not_past_it(
-        settings in settings(),
-        first: u8,
-        then: u8,
-        wait in 100..5_000_u64,
-    ) {
-        let (mut dimmer, target) = (Dimmer::default(), brightness(Some(then), &settings));
-        let mut shown = dimmer.dim(Some(first), &settings, at(0));
-        let mut now = 0;
-        for _ in 0..4_000 {
-            now += wait;
-            let next = dimmer.dim(Some(then), &settings, at(now));
-            prop_assert!(next.abs_diff(target) <= shown.abs_diff(target));
-            prop_assert!((settings.brightness_least..=settings.brightness_most).contains(&next));
-            shown = next;
-        }
-        prop_assert!(shown.abs_diff(target) <= 1, "{shown} for {target}");
-    }
-
     /// K1, K2, V11, V12: against a list of all that was ever taken in.
     #[test]
     fn averages_are_over_the_latest_fresh_reading_of_each_unit(

@@ -76,8 +76,6 @@ table! {
         brightness_least: Whole<u8, 1, 255> = Value("30"),
         /// The indicators' backlight in full light, and while no illuminance is known.
         brightness_most: Whole<u8, 1, 255> = Value("255"),
-        /// About how long the backlight takes to follow half of a change in the light.
-        brightness_smoothing: Time<0, 600_000> = Value("3 s"),
         /// How far the indicators' time of day is ahead of UTC, in minutes.
         utc_offset as display_utc_offset: Whole<i16, -840, 840> = Value("0"),
     }
