@@ -31,7 +31,7 @@ const UNSEEN: Duration = Duration::from_millis(100);
 /// closing, and not a report from before the opening.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct DoorCycle {
-    floor: Floor,
+    pub(super) floor: Floor,
     pub(super) stage: Stage,
     /// When it was first fully open, or when a command last held it open.
     opened: Option<Timestamp>,
@@ -145,10 +145,6 @@ impl DoorCycle {
         self.floor == floor && self.stage == Stage::Held
     }
 
-    pub(super) fn is_at(self, floor: Floor) -> bool {
-        self.floor == floor
-    }
-
     /// The attendant has sent the car off: the door closes, and may take its usual time to do so.
     pub(super) fn dismissed(self, now: Timestamp) -> Self {
         Self { stage: Stage::Closing { since: now }, opened: Some(now), ..self }
@@ -156,16 +152,15 @@ impl DoorCycle {
 
     /// The door opens again, if it is about to close and does not nudge.
     pub(super) fn reopened(self, now: Timestamp) -> Self {
-        let stage = match self.stage {
-            Stage::Closing { .. } => Stage::Opening { since: now },
+        match self.stage {
+            Stage::Closing { .. } => Self { stage: Stage::Opening { since: now }, ..self },
             Stage::Opening { .. }
             | Stage::Nudging { .. }
             | Stage::Open { .. }
             | Stage::Obstructed
             | Stage::Held
-            | Stage::Attended { .. } => self.stage,
-        };
-        Self { stage, ..self }
+            | Stage::Attended { .. } => self,
+        }
     }
 
     fn in_stage(self, stage: Stage) -> OperatingState {
@@ -235,16 +230,12 @@ impl Car {
         if self.inputs.stop || self.holds_open(cycle.floor) {
             return cycle.in_stage(Stage::Held);
         }
-        match self.mode() {
-            Mode::Attendant => return self.step_attended(cycle, now),
+        if self.mode() == Mode::Attendant {
+            return self.step_attended(cycle, now);
+        }
+        if self.mode() == Mode::FireService {
             // Another floor was asked for. Smoke may cover the light curtain.
-            Mode::FireService => return cycle.in_stage(Stage::Nudging { since: now }),
-            Mode::InService
-            | Mode::Priority
-            | Mode::Independent
-            | Mode::OutOfService
-            | Mode::EmergencyPower
-            | Mode::FireRecall => {}
+            return cycle.in_stage(Stage::Nudging { since: now });
         }
         if cycle.stage == Stage::Held || cycle.is_attended() {
             let opened = Some(now);
@@ -256,32 +247,23 @@ impl Car {
         if self.inputs.obstruction {
             return cycle.in_stage(Stage::Obstructed);
         }
-        match cycle.stage {
-            Stage::Open { until } if now < until && !served => OperatingState::AtDoor(cycle),
-            Stage::Open { .. } if !served => match cycle.unseen {
-                Some(until) => cycle.in_stage(Stage::Open { until }),
-                None => self.end_dwell(cycle, now),
-            },
-            Stage::Open { .. }
-            | Stage::Obstructed
-            | Stage::Held
-            | Stage::Attended { .. }
-            | Stage::Opening { .. }
-            | Stage::Closing { .. }
-            | Stage::Nudging { .. } => cycle.in_stage(dwell),
+        let Stage::Open { until } = cycle.stage else {
+            return cycle.in_stage(dwell);
+        };
+        match cycle.unseen {
+            _ if served => cycle.in_stage(dwell),
+            _ if now < until => OperatingState::AtDoor(cycle),
+            Some(until) => cycle.in_stage(Stage::Open { until }),
+            None => self.end_dwell(cycle, now),
         }
     }
 
     /// The group counts on the attendant for a while; then others take over the hall calls.
     fn step_attended(&self, cycle: DoorCycle, now: Timestamp) -> OperatingState {
-        let until = match cycle.stage {
-            Stage::Attended { until } => until.filter(|until| now < *until),
-            Stage::Opening { .. }
-            | Stage::Open { .. }
-            | Stage::Obstructed
-            | Stage::Held
-            | Stage::Closing { .. }
-            | Stage::Nudging { .. } => Some(now + self.settings.door_blocked_after),
+        let until = if let Stage::Attended { until } = cycle.stage {
+            until.filter(|until| now < *until)
+        } else {
+            Some(now + self.settings.door_blocked_after)
         };
         cycle.in_stage(Stage::Attended { until })
     }
@@ -335,14 +317,9 @@ impl Car {
         let served = self.servable(cycle.floor);
         for call in &served {
             match call {
-                ServedCall::Hall(call) => {
-                    self.hall.remove(call);
-                    self.assigned.remove(call);
-                }
-                ServedCall::Car(floor) => {
-                    self.own_calls.remove(floor);
-                }
-            }
+                ServedCall::Hall(call) => self.hall.remove(call) | self.assigned.remove(call),
+                ServedCall::Car(floor) => self.own_calls.remove(floor),
+            };
         }
         let any = !served.is_empty();
         if any {

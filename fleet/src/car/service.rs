@@ -106,15 +106,7 @@ impl Car {
     }
 
     pub(super) fn serves_car_calls(&self) -> bool {
-        match self.mode() {
-            Mode::InService
-            | Mode::Attendant
-            | Mode::Priority
-            | Mode::Independent
-            | Mode::OutOfService
-            | Mode::EmergencyPower => true,
-            Mode::FireRecall | Mode::FireService => false,
-        }
+        self.mode() < Mode::FireRecall
     }
 
     /// A button in the car was pressed. In some modes that is a command besides an order, or instead
@@ -157,23 +149,15 @@ impl Car {
 
     /// Whether a car call for this car makes an order in its present mode.
     pub(crate) fn takes_car_calls(&self) -> bool {
-        match self.mode() {
-            Mode::InService
-            | Mode::Attendant
-            | Mode::Priority
-            | Mode::Independent
-            | Mode::EmergencyPower
-            | Mode::FireRecall => true,
-            Mode::OutOfService => self.is_switched_off(),
-            Mode::FireService => false,
-        }
+        let mode = self.mode();
+        mode != Mode::FireService && (mode != Mode::OutOfService || self.is_switched_off())
     }
 
     /// The attendant's command to close the door and go.
     fn leave_for(&mut self, floor: Floor, now: Timestamp) {
         if let OperatingState::AtDoor(cycle) = self.state
             && cycle.is_attended()
-            && !cycle.is_at(floor)
+            && cycle.floor != floor
         {
             self.state = OperatingState::AtDoor(cycle.dismissed(now));
         }
@@ -195,8 +179,8 @@ impl Car {
     /// The car calls have changed. While an operator has taken the car out of service, those that
     /// come from a node which has not heard of it are kept, and served once the mode ends.
     pub(super) fn note_late_calls(&mut self, car_calls: &BTreeSet<Floor>) {
+        // Those of an earlier process are in time: passengers may be in the car.
         let Some(late) = self.late_calls.as_mut() else {
-            // Those of an earlier process: passengers may be in the car.
             self.late_calls = Some(BTreeSet::new());
             return;
         };
@@ -210,9 +194,8 @@ impl Car {
 
     /// The car calls from before the car was taken out of service.
     fn timely_calls(&self) -> BTreeSet<Floor> {
-        let late =
-            |floor: &Floor| self.late_calls.as_ref().is_some_and(|late| late.contains(floor));
-        self.own_calls.iter().copied().filter(|floor| !late(floor)).collect()
+        let late = self.late_calls.clone().unwrap_or_default();
+        self.own_calls.difference(&late).copied().collect()
     }
 
     /// The hall calls as an attendant is shown them: those of this car, else all; `None` without any,
@@ -222,17 +205,12 @@ impl Car {
             return None;
         }
         let calls = if self.assigned.is_empty() { &self.hall } else { &self.assigned };
-        let mut text = String::new();
-        for call in calls {
-            let next = format!("{} {}", call.floor, call.direction);
-            let separator = if text.is_empty() { "" } else { ", " };
-            if text.len() + separator.len() + next.len() > DISPLAY_BYTES {
-                break;
-            }
-            text.push_str(separator);
-            text.push_str(&next);
-        }
-        (!text.is_empty()).then_some(text)
+        calls.iter().map(|call| format!("{} {}", call.floor, call.direction)).reduce(
+            |text, next| {
+                let longer = format!("{text}, {next}");
+                if longer.len() > DISPLAY_BYTES { text } else { longer }
+            },
+        )
     }
 
     pub(super) fn may_run(&self) -> bool {
@@ -248,30 +226,19 @@ impl Car {
     }
 
     pub(crate) fn availability(&self) -> Availability {
-        match self.hindrance() {
-            None => Availability::InService,
-            Some(reason) => Availability::Unavailable(reason),
-        }
+        self.hindrance().map_or(Availability::InService, Availability::Unavailable)
     }
 
     fn hindrance(&self) -> Option<Unavailable> {
-        if self.state == OperatingState::Hung {
-            return Some(Unavailable::Hung);
-        }
-        if self.state.is_final() {
-            return Some(Unavailable::OutOfService);
-        }
-        if self.state.is_unseen() {
-            return Some(Unavailable::NoPanel);
-        }
-        if self.inputs.stop {
-            return Some(Unavailable::Stopped);
-        }
         // The nearest that messages can name; `Reason` has the mode.
-        if let Some(reason) = self.mode().unavailable() {
-            return Some(reason);
-        }
+        let by_mode = || self.mode().unavailable();
+        let by_inputs = self.inputs.stop.then_some(Unavailable::Stopped).or_else(by_mode);
         let by_place = match self.state {
+            OperatingState::Hung => return Some(Unavailable::Hung),
+            OperatingState::ShutDown { .. } => return Some(Unavailable::OutOfService),
+            OperatingState::NoPanel | OperatingState::Connecting => {
+                return Some(Unavailable::NoPanel);
+            }
             OperatingState::Homing { .. } => Some(Unavailable::Homing),
             OperatingState::Settling { until, .. }
                 if self.inputs.floor.is_none() || until.is_none() =>
@@ -285,14 +252,10 @@ impl Car {
                 DoorHealth::Sound => None,
                 DoorHealth::Blocked => Some(Unavailable::DoorBlocked),
             },
-            OperatingState::NoPanel
-            | OperatingState::Connecting
-            | OperatingState::Settling { .. }
+            OperatingState::Settling { .. }
             | OperatingState::Idle { .. }
-            | OperatingState::Moving { .. }
-            | OperatingState::Hung
-            | OperatingState::ShutDown { .. } => None,
+            | OperatingState::Moving { .. } => None,
         };
-        self.supervision.hindrance().or(by_place)
+        by_inputs.or(self.supervision.hindrance()).or(by_place)
     }
 }

@@ -4,71 +4,66 @@ use elevator_driver::{Direction, Floor, FloorCount};
 
 use crate::dispatch::Kinematics;
 
-/// The settings of a car: its shaft, its times and its limits.
+/// The settings of a car: its shaft, its times and its limits. `config/node.toml` has the ranges.
 ///
-/// Start from [`CarSettings::new`]. Every time has to be longer than the round trip of the line to
-/// the panel; otherwise the car acts before it knows the result of its last command.
+/// Every time has to be longer than the round trip of the line to the panel; otherwise the car acts
+/// before it knows the result of its last command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CarSettings {
     pub floors: FloorCount,
-    /// How long the door stays open, from fully open or from the last reason to keep it open;
-    /// 1 to 30 s, 3 s unless set. Also the time between the two directions of a turn-round.
+    /// How long the door stays open, from fully open or from the last reason to keep it open. Also
+    /// the time between the two directions of a turn-round.
     pub dwell: Duration,
-    /// How long presses and obstructions may keep the door open altogether before it nudges;
-    /// longer than two `dwell`s, 20 s unless set.
+    /// How long presses and obstructions may keep the door open altogether before it nudges; longer
+    /// than two `dwell`s.
     pub nudge_after: Duration,
     /// How long an obstruction or an overload may hold the door before the car leaves the group;
-    /// longer than `nudge_after`, so that nudging gets its chance, 30 s unless set.
+    /// longer than `nudge_after`, so that nudging gets its chance.
     pub door_blocked_after: Duration,
-    /// How long the door may take to open or close before the car leaves the group; two or three
-    /// times what a sound door takes, 10 s unless set. The command to the door stays.
+    /// How long the door may take to open or close before the car leaves the group. The command to
+    /// the door stays.
     pub door_travel_limit: Duration,
-    /// How long a flight over one floor takes, from rest to rest; 4.1 s unless set. Until the car
-    /// has learned its own times, a flight that takes half as long again is overdue.
+    /// How long a flight over one floor takes, from rest to rest. Until the car has learned its own
+    /// times, a flight that takes half as long again is overdue.
     pub nominal_flight: Duration,
     /// How long the motor may be driven without a new floor, over all tries, before the car counts
     /// as hung (F9), and how long it may be driven on when it is told to stop; the time from rest
-    /// to rest over two floors, for one sensor may be dead, plus a margin, 10 s unless set.
+    /// to rest over two floors, for one sensor may be dead, plus a margin.
     pub flight_limit: Duration,
     /// The same while the car looks for a floor; three times the tallest floor at creeping speed
-    /// plus a margin, for a dead sensor at the end of the shaft, 60 s unless set.
+    /// plus a margin, for a dead sensor at the end of the shaft.
     pub homing_limit: Duration,
-    /// How long the drive may take to report that it runs; 5 s unless set. Past it the car is
-    /// stopped for `drive_retry` and out of the group; this is not a hang.
+    /// How long the drive may take to report that it runs. Past it the car is stopped for
+    /// `drive_retry` and out of the group; this is not a hang.
     pub drive_start_limit: Duration,
     /// The first back-off of a car whose drive did not start, or stopped short; doubled each
-    /// further time up to 5 minutes, 10 s unless set.
+    /// further time up to 5 minutes.
     pub drive_retry: Duration,
     /// How long the car has to be seen at rest after any stop that wasn't planned, before it moves
-    /// or opens; longer than the line's round trip, 500 ms unless set.
+    /// or opens.
     pub settle: Duration,
-    /// How long a floor at which the car could not be located is locked out; 60 s unless set.
+    /// How long a floor at which the car could not be located is locked out.
     pub unreachable_retry: Duration,
-    /// Where the car goes on fire recall; the lowest floor unless set.
     pub recall_floor: Floor,
-    /// Where to look for a floor after a start between two; down unless set.
+    /// Where to look for a floor after a start between two.
     pub home_direction: Direction,
     /// How long an idle car rests with its door closed before it drives to where the master wants it
-    /// to wait, so that a passenger who has just boarded can press a button; up to 10 min, 2 s
-    /// unless set.
+    /// to wait, so that a passenger who has just boarded can press a button.
     pub park_after: Duration,
     /// How long the door stays open at the floor of a priority call, unless somebody presses a
-    /// button in the car; 1 s to 10 min, 30 s unless set.
+    /// button in the car.
     pub priority_stay: Duration,
-    /// From this load on, in per cent of the rated load, a car with car calls passes hall calls
-    /// by; below `overload`, [`BYPASS_LOAD`](Self::BYPASS_LOAD) unless set.
+    /// From this load on, in per cent of the rated load, a car with car calls passes hall calls by.
     pub bypass_load: u8,
     /// From this load on, in per cent of the rated load, the door stays open and the car does not
-    /// leave; [`OVERLOAD`](Self::OVERLOAD) unless set.
+    /// leave.
     pub overload: u8,
 }
 
 impl CarSettings {
-    /// The default of [`bypass_load`](Self::bypass_load), in per cent of the rated load.
     pub const BYPASS_LOAD: u8 = 80;
 
-    /// The default of [`overload`](Self::overload), in per cent of the rated load: a car may carry
-    /// its rated load, and a scale is not exact.
+    /// A car may carry its rated load, and a scale is not exact.
     pub const OVERLOAD: u8 = 110;
 
     #[must_use]

@@ -212,19 +212,14 @@ impl Car {
             self.inputs.door != DoorState::Closed && !is_seeded(SeededBug::RunsWithOpenDoor);
         let sweep = self.sweep();
         let departure = self.next_departure(&sweep, floor, now);
-        let waits = match self.mode() {
-            Mode::Attendant => departure.is_none() || self.is_overloaded(),
+        let waits = if self.mode() == Mode::Attendant {
+            departure.is_none() || self.is_overloaded()
+        } else if self.mode() == Mode::FireService {
             // A door opens on a fire floor only for somebody who asks for it, or who asks to leave
             // with too many.
-            Mode::FireService => {
-                self.fire_call.is_some_and(|stop| stop == floor || self.is_overloaded())
-            }
-            Mode::InService
-            | Mode::Priority
-            | Mode::Independent
-            | Mode::OutOfService
-            | Mode::EmergencyPower
-            | Mode::FireRecall => self.holds_open(floor),
+            self.fire_call.is_some_and(|stop| stop == floor || self.is_overloaded())
+        } else {
+            self.holds_open(floor)
         };
         if is_open || waits {
             return OperatingState::AtDoor(DoorCycle::begin(floor, now));

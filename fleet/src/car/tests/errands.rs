@@ -6,7 +6,7 @@ use elevator_driver::{DoorState, KeySwitch};
 
 use super::shaft::{World, floor};
 use crate::car::{CarEvent, Errand, SessionLeg};
-use crate::model::{Mode, Reason, Unavailable};
+use crate::model::Mode;
 use crate::settings::{RequestId, SessionEnd};
 
 const ID: RequestId = RequestId { owner: 1, request: 7 };
@@ -39,44 +39,19 @@ fn session_ends_in_time_whatever_becomes_of_its_panel() {
         world.key = KeySwitch::Independent;
         world.run_until("the key is read", |world| world.car.mode() == Mode::Independent);
     };
-    for happens in [nothing, World::disconnect, key] {
+    let restart: fn(&mut World) = |world| {
+        world.disconnect();
+        world.run(30);
+        world.reconnect();
+        world.run_until("its door is open again", |world| world.door() == DoorState::Open);
+        assert!(!is_over(world));
+    };
+    for happens in [nothing, World::disconnect, key, restart] {
         let mut world = held();
         let began = world.now;
         happens(&mut world);
         world.run_until("the session is over", is_over);
         assert_eq!(world.now, began + STAY);
+        assert_eq!(world.count(|event| *event == CarEvent::SessionOpen(LEG)), 1);
     }
-}
-
-// F19
-#[test]
-fn session_ends_in_time_though_the_panel_has_restarted() {
-    let mut world = held();
-    let began = world.now;
-    world.disconnect();
-    world.run(30);
-    world.reconnect();
-    world.run_until("its door is open again", |world| world.door() == DoorState::Open);
-    assert!(!is_over(&world));
-    world.run_until("the session is over", is_over);
-    assert_eq!(world.now, began + STAY);
-    assert_eq!(world.count(|event| *event == CarEvent::SessionOpen(LEG)), 1);
-    world.send(None);
-    world.press_car(0);
-    world.run_until("it serves again", World::is_quiet);
-}
-
-/// Beacons have one word for both modes, people have two.
-#[test]
-fn car_reports_each_mode_by_which_it_is_out_of_service() {
-    let mut world = held();
-    let reported = |world: &World, reason| {
-        world.count(|event| *event == CarEvent::AvailabilityChanged(Some(reason)))
-    };
-    let independent = Reason::Other(Unavailable::Independent);
-    assert_eq!(reported(&world, Reason::Mode(Mode::Priority)), 1);
-    assert_eq!(reported(&world, independent), 0);
-    world.key = KeySwitch::Independent;
-    world.run_until("the key is read", |world| world.car.mode() == Mode::Independent);
-    assert_eq!(reported(&world, independent), 1);
 }

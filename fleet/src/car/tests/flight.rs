@@ -3,7 +3,7 @@ use std::time::Duration;
 use elevator_driver::{Direction, MotorCommand};
 
 use super::shaft::{Drive, World, floor};
-use crate::car::{CarEvent, CarTimer};
+use crate::car::CarTimer;
 use crate::model::Unavailable;
 
 /// A car on its way from floor 0 to floor 4, half a floor above floor 1.
@@ -88,20 +88,6 @@ fn car_that_is_shut_down_stops_at_once_and_moves_no_more() {
     world.press_car(0);
     world.run(600);
     assert!(!world.is_moving() && !world.is_quiet());
-}
-
-// H1
-#[test]
-fn flight_that_ends_unwatched_says_nothing_about_the_sensor_of_its_stop() {
-    let mut world = under_way();
-    world.car.handle_interrupted(std::time::Duration::ZERO, world.now);
-    world.faults.drive = Drive::Lazy;
-    world.trip_drive();
-    world.run(10);
-    world.faults.drive = Drive::Sound;
-    world.run_until("all served", World::is_quiet);
-    let unreachable = CarEvent::FloorUnreachable(floor(4));
-    assert!(!world.events.contains(&unreachable));
 }
 
 /// S1: at that moment the drive has the command to run, and nobody knows whether it has begun to.

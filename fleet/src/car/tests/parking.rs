@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use elevator_driver::{Direction, DoorState, KeySwitch};
 
-use super::shaft::{Drive, World, floor};
+use super::shaft::{World, floor};
 use crate::car::Power;
 use crate::dispatch::CarPlan;
 
@@ -14,19 +14,14 @@ fn parks_at(world: &mut World, index: u8) {
     world.update_stops();
 }
 
-fn rests_at(world: &World, index: u8) {
-    assert_eq!((world.floor(), world.is_moving()), (Some(floor(index)), false));
-}
-
 /// F17: and it stays there, with its door closed.
 #[test]
 fn idle_car_drives_to_where_it_is_to_wait_and_keeps_its_door_closed() {
     let mut world = World::at(0).settled();
     parks_at(&mut world, 4);
     world.run(200);
-    rests_at(&world, 4);
-    let opened = world.count(|event| matches!(event, crate::car::CarEvent::DoorChanged { .. }));
-    assert_eq!((world.door(), opened, world.departures()), (DoorState::Closed, 0, 1));
+    world.assert_at(4, DoorState::Closed);
+    assert_eq!((world.openings(), world.departures()), (0, 1));
     // Being told again changes nothing.
     parks_at(&mut world, 4);
     world.run(600);
@@ -43,7 +38,7 @@ fn parking_car_goes_where_a_call_is() {
         world.press_hall(index, Direction::Up);
         world.run_until("served", World::is_quiet);
         world.run(600);
-        rests_at(&world, index);
+        world.assert_at(index, DoorState::Closed);
         assert_eq!(world.departures(), departures);
     }
 }
@@ -60,26 +55,10 @@ fn car_that_has_just_closed_its_door_waits_before_it_parks() {
     assert!(world.now.since(closed) >= Duration::from_secs(2));
 }
 
-/// A car without a master does not go on because of an old order.
-#[test]
-fn car_whose_parking_is_withdrawn_stops_at_the_next_floor() {
-    let mut world = World::at(0).settled();
-    parks_at(&mut world, 5);
-    world.run_until("past floor 1", |w| w.car.indicator() == Some(floor(1)));
-    world.car.set_plan(CarPlan::default());
-    world.update_stops();
-    world.run(600);
-    let at = world.floor().expect("at a floor");
-    assert!(at < floor(5), "{at}");
-    assert!(!world.is_moving());
-}
-
-type Hindrance = (&'static str, fn(&mut World));
-
 /// Each reason not to use the car is one not to park it, at rest or in flight.
 #[test]
 fn car_that_is_not_free_does_not_park() {
-    let reasons: [Hindrance; 8] = [
+    let reasons: [(&str, fn(&mut World)); 8] = [
         // Its turn may have been given by a master that is gone: then it is in service.
         ("no power", |world| world.car.set_power(Power::Waiting, world.now)),
         ("independent", |world| world.key = KeySwitch::Independent),
@@ -101,25 +80,6 @@ fn car_that_is_not_free_does_not_park() {
         world.run(300);
         assert_eq!((world.floor(), world.departures()), (Some(floor(0)), 0), "{reason}");
     }
-    // A floor that the shaft does not have.
-    let mut world = World::at(0).settled();
-    parks_at(&mut world, 9);
-    world.run(300);
-    rests_at(&world, 0);
-}
-
-/// H5: nor does it wear out a drive that does not start.
-#[test]
-fn car_whose_drive_is_faulty_does_not_park() {
-    let mut world = World::at(0).settled();
-    world.faults.drive = Drive::Lazy;
-    parks_at(&mut world, 4);
-    world.run(100);
-    let tries = world.departures();
-    assert_eq!(tries, 1, "it has noticed");
-    // Then it has to prove that it can run.
-    world.run(40);
-    assert_eq!(world.departures(), tries);
 }
 
 /// F17: the nearer call is the one below.
@@ -128,14 +88,8 @@ fn empty_car_begins_in_the_direction_that_the_master_wants() {
     for (wanted, first) in [(None, 1), (Some(Direction::Up), 4)] {
         let mut world = World::at(2).settled();
         world.car.set_plan(CarPlan { direction: wanted, park: None });
-        for index in [1, 4] {
-            let call = crate::model::HallCall::new(floor(index), Direction::Up);
-            world.hall.insert(call);
-            world.assigned.insert(call);
-        }
-        world.update_stops();
+        world.assign(&[(1, Direction::Up), (4, Direction::Up)]);
         world.run_until("one served", |w| !w.served.is_empty());
         assert_eq!(world.floor(), Some(floor(first)), "{wanted:?}");
-        world.run_until("both served", World::is_quiet);
     }
 }

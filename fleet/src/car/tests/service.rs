@@ -1,4 +1,4 @@
-use elevator_driver::{Button, Direction, DoorState, KeySwitch, MotorCommand};
+use elevator_driver::{Button, Direction, DoorState, KeySwitch};
 
 use super::shaft::{World, floor};
 use crate::car::{CarSettings, ServedCall};
@@ -8,7 +8,7 @@ use crate::model::{Mode, Unavailable};
 fn independent_car_waits_with_its_door_open_for_a_car_call_and_ignores_the_landings() {
     let mut world = World::at(1).settled();
     world.key = KeySwitch::Independent;
-    world.run_until("open", |w| w.door() == DoorState::Open);
+    world.run_until_open_at(1);
     world.tick();
     assert!(!world.car.absorbs(Button::Hall(floor(1), Direction::Up), world.now), "F18");
     assert!(world.car.absorbs(Button::Car(floor(1)), world.now));
@@ -16,11 +16,11 @@ fn independent_car_waits_with_its_door_open_for_a_car_call_and_ignores_the_landi
     world.press_hall(3, Direction::Up);
     world.run(600);
     assert!(world.is_out_for(Unavailable::Independent));
-    assert_eq!((world.floor(), world.door()), (Some(floor(1)), DoorState::Open));
+    world.assert_at(1, DoorState::Open);
     world.press_car(4);
     world.run_until("car call served", |w| w.car_calls.is_empty());
     world.run(600);
-    assert_eq!((world.floor(), world.door()), (Some(floor(4)), DoorState::Open));
+    world.assert_at(4, DoorState::Open);
     assert_eq!(world.served.len(), 1);
     world.key = KeySwitch::Normal;
     world.run_until("all served", World::is_quiet);
@@ -32,12 +32,11 @@ fn car_taken_out_of_service_lets_people_out_at_the_next_floor_and_stays_closed()
     world.press_car(5);
     world.run_until("past floor 1", |w| w.car.indicator() == Some(floor(1)));
     world.key = KeySwitch::OutOfService;
-    world.run_until("open", |w| w.door() == DoorState::Open);
-    assert_eq!(world.floor(), Some(floor(2)));
+    world.run_until_open_at(2);
     world.run_until("closed", |w| w.door() == DoorState::Closed);
     world.run(1200);
     assert!(world.is_out_for(Unavailable::OutOfService));
-    assert_eq!((world.floor(), world.door()), (Some(floor(2)), DoorState::Closed));
+    world.assert_at(2, DoorState::Closed);
     world.key = KeySwitch::Normal;
     world.run_until("all served", World::is_quiet);
 }
@@ -63,7 +62,7 @@ fn command(world: &mut World, mode: Mode) {
 fn attended(index: u8) -> World {
     let mut world = World::at(index).settled();
     command(&mut world, Mode::Attendant);
-    world.run_until("open", |w| w.door() == DoorState::Open);
+    world.run_until_open_at(index);
     world
 }
 
@@ -72,19 +71,19 @@ fn attended_car_leaves_at_the_command_of_its_attendant_only() {
     let mut world = attended(0);
     world.press_hall(2, Direction::Up);
     world.run(100);
-    assert_eq!((world.floor(), world.door()), (Some(floor(0)), DoorState::Open));
+    world.assert_at(0, DoorState::Open);
     assert_eq!(world.car.calls_for_attendant().as_deref(), Some("2 up"));
     assert!(world.is_in_service());
     world.press_car(4);
     world.run_until("it stops on the way", |w| w.served_hall(2, Direction::Up).is_some());
     world.run(100);
-    assert_eq!((world.floor(), world.door()), (Some(floor(2)), DoorState::Open));
+    world.assert_at(2, DoorState::Open);
     assert_eq!(world.car.calls_for_attendant(), None);
     // Who is already on the way to a floor presses its button again.
     world.press_car(4);
     world.run_until("all served", World::is_quiet);
     world.run(100);
-    assert_eq!((world.floor(), world.door()), (Some(floor(4)), DoorState::Open));
+    world.assert_at(4, DoorState::Open);
 }
 
 /// O7: the attendant may have gone.
@@ -112,120 +111,86 @@ fn group_stops_counting_on_an_attendant_who_does_not_react() {
 fn fire_service() -> World {
     let mut world = World::at(2).settled();
     command(&mut world, Mode::FireRecall);
-    world.run_until("recalled", |w| w.floor() == Some(floor(0)) && w.door() == DoorState::Open);
-    world.key = KeySwitch::FireRecall;
-    world.tick();
+    world.run_until_open_at(0);
+    turn(&mut world, KeySwitch::FireRecall);
     assert_eq!(world.car.mode(), Mode::FireService);
     world
+}
+
+fn turn(world: &mut World, key: KeySwitch) {
+    world.key = key;
+    world.tick();
 }
 
 /// ASME A17.1, phase II, begins at the recall floor: nobody with the key may be in the car.
 #[test]
 fn car_on_its_way_to_the_recall_floor_does_not_stop_for_the_key_or_for_a_command() {
-    type Event = fn(&mut World);
-    let turn: Event = |world| world.key = KeySwitch::FireRecall;
-    let recall: Event = |world| command(world, Mode::FireRecall);
-    for (what, first, then) in [("the command", turn, recall), ("the key", recall, turn)] {
+    let key = |world: &mut World| turn(world, KeySwitch::FireRecall);
+    let recall = |world: &mut World| command(world, Mode::FireRecall);
+    for key_first in [true, false] {
         let mut world = World::at(5).settled();
-        first(&mut world);
+        if key_first {
+            key(&mut world)
+        } else {
+            recall(&mut world)
+        }
         world.run_until("past floor 3", |w| w.car.indicator() == Some(floor(3)));
-        then(&mut world);
-        world.run_until("recalled", |w| w.floor() == Some(floor(0)) && w.door() == DoorState::Open);
+        if key_first {
+            recall(&mut world)
+        } else {
+            key(&mut world)
+        }
+        world.run_until_open_at(0);
         world.run(600);
-        assert_eq!(world.car.mode(), Mode::FireRecall, "{what} came later");
+        assert_eq!(world.car.mode(), Mode::FireRecall);
         world.press_car(4);
         world.run(300);
-        assert_eq!((world.floor(), world.door()), (Some(floor(0)), DoorState::Open), "{what}");
-        // The firefighter turns the key off and on again.
-        world.key = KeySwitch::Normal;
-        world.tick();
-        world.key = KeySwitch::FireRecall;
-        world.tick();
-        assert_eq!(world.car.mode(), Mode::FireService, "{what} came later");
-    }
-}
-
-/// The key alone recalls one car, and gives it to nobody.
-#[test]
-fn car_recalled_by_its_key_alone_stays_recalled_when_a_command_follows() {
-    let mut world = World::at(2).settled();
-    world.key = KeySwitch::FireRecall;
-    world.run_until("recalled", |w| w.floor() == Some(floor(0)) && w.door() == DoorState::Open);
-    command(&mut world, Mode::FireRecall);
-    assert_eq!(world.car.mode(), Mode::FireRecall);
-    world.press_car(3);
-    world.run(600);
-    assert_eq!((world.floor(), world.door()), (Some(floor(0)), DoorState::Open));
-    // What the panel says first after it was away is no turn of the key.
-    world.reconnect();
-    world.run(100);
-    assert_eq!(world.car.mode(), Mode::FireRecall);
-}
-
-/// ASME A17.1, phase II: a firefighter may be on the floor. Only the key ends it.
-#[test]
-fn car_of_a_firefighter_stays_when_the_command_ends() {
-    for command_after in [Mode::InService, Mode::Independent, Mode::OutOfService] {
-        let mut world = fire_service();
-        world.press_car(3);
-        world.run_until("there", |w| w.floor() == Some(floor(3)) && !w.is_moving());
-        world.run(10);
-        world.press_car(3);
-        world.run_until("open", |w| w.door() == DoorState::Open);
-        command(&mut world, command_after);
-        world.run(300);
+        world.assert_at(0, DoorState::Open);
+        // What the panel says first after it was away is no turn of the key.
         world.reconnect();
-        world.run(600);
-        assert_eq!((world.floor(), world.door()), (Some(floor(3)), DoorState::Open));
-        assert_eq!(world.car.mode(), Mode::FireService, "{command_after}");
-        world.key = KeySwitch::Normal;
-        world.tick();
-        assert_eq!(world.car.mode(), command_after);
+        world.run(100);
+        assert_eq!(world.car.mode(), Mode::FireRecall);
+        // The firefighter turns the key off and on again.
+        turn(&mut world, KeySwitch::Normal);
+        turn(&mut world, KeySwitch::FireRecall);
+        assert_eq!(world.car.mode(), Mode::FireService);
     }
 }
 
-/// A mechanic comes before a firefighter, who has to begin again at the recall floor.
+/// ASME A17.1, phase II: a firefighter may be on the floor. Only the key ends it, and a mechanic
+/// comes before a firefighter, who has to begin again at the recall floor.
 #[test]
-fn key_out_of_service_ends_fire_service() {
-    let mut world = fire_service();
-    world.press_car(3);
-    world.run_until("there", |w| w.floor() == Some(floor(3)) && !w.is_moving());
-    world.key = KeySwitch::OutOfService;
-    world.tick();
-    assert_eq!(world.car.mode(), Mode::OutOfService);
-    world.run(300);
-    world.key = KeySwitch::FireRecall;
-    world.run_until("recalled", |w| w.floor() == Some(floor(0)) && w.door() == DoorState::Open);
-    assert_eq!(world.car.mode(), Mode::FireRecall);
-}
-
-#[test]
-fn firefighter_reopens_a_door_that_is_closing() {
+fn car_of_a_firefighter_goes_by_its_buttons_and_stays_until_the_key_is_turned() {
     let mut world = fire_service();
     world.press_car(4);
     world.run_until("closing", |w| w.door() == DoorState::Closing);
     world.press_car(0);
-    world.run_until("open again", |w| w.door() == DoorState::Open);
+    world.run_until_open_at(0);
     world.run(600);
-    assert_eq!((world.floor(), world.door()), (Some(floor(0)), DoorState::Open));
-    assert_eq!(world.car.motor(), MotorCommand::Stop);
-}
-
-/// Nor after an interruption, which leaves the car between two floors.
-#[test]
-fn car_in_fire_service_stays_closed_after_its_panel_has_restarted() {
-    let mut world = fire_service();
+    world.assert_at(0, DoorState::Open);
+    // Its door stays closed where it comes to rest, also after an interruption between two floors.
     world.press_car(5);
     world.run_until("past floor 2", |w| w.car.indicator() == Some(floor(2)));
     world.run(3);
     world.reconnect();
     world.run(600);
-    assert!(world.floor().is_some());
-    assert_eq!(world.door(), DoorState::Closed);
-    assert_eq!(world.car.mode(), Mode::FireService);
+    assert!(world.floor().is_some() && world.door() == DoorState::Closed);
+    for commanded in [Mode::InService, Mode::OutOfService] {
+        command(&mut world, commanded);
+        world.run(300);
+        assert_eq!(world.car.mode(), Mode::FireService, "{commanded}");
+    }
+    command(&mut world, Mode::FireRecall);
+    turn(&mut world, KeySwitch::OutOfService);
+    assert_eq!(world.car.mode(), Mode::OutOfService);
+    world.run(300);
+    world.key = KeySwitch::FireRecall;
+    world.run_until_open_at(0);
+    assert_eq!(world.car.mode(), Mode::FireRecall);
 }
 
-/// A car out of service by command takes nobody anywhere who had not asked before.
+/// A car out of service by command takes nobody anywhere who had not asked before. Calls of a node
+/// that has not heard of the command yet come late, and are kept (O1).
 #[test]
 fn car_out_of_service_takes_no_new_car_call_and_lets_people_out() {
     let mut world = World::at(0).settled();
@@ -233,33 +198,18 @@ fn car_out_of_service_takes_no_new_car_call_and_lets_people_out() {
     world.run_until("on its way", World::is_moving);
     command(&mut world, Mode::OutOfService);
     world.press_car(5);
-    world.run_until("all served", World::is_quiet);
-    world.run_until("closed", |w| w.door() == DoorState::Closed);
-    assert_eq!(world.floor(), Some(floor(3)));
-    world.press_car(1);
-    world.run_until("open", |w| w.door() == DoorState::Open);
-    world.run_until("closed", |w| w.door() == DoorState::Closed);
-    world.run(600);
-    assert_eq!((world.floor(), world.served.len()), (Some(floor(3)), 1));
-}
-
-/// A node that has not heard of the command yet places such calls. No order is lost (O1).
-#[test]
-fn car_out_of_service_is_not_driven_by_calls_that_come_late() {
-    let mut world = World::at(0).settled();
-    world.press_car(3);
-    world.run_until("on its way", World::is_moving);
-    command(&mut world, Mode::OutOfService);
     world.car_calls.insert(floor(5));
     world.update_stops();
     world.run(600);
-    assert_eq!((world.floor(), world.door()), (Some(floor(3)), DoorState::Closed));
+    world.assert_at(3, DoorState::Closed);
+    world.press_car(1);
+    world.run_until_open_at(3);
+    world.run_until("closed", |w| w.door() == DoorState::Closed);
     // Once it is served, a call to the same floor is another one.
-    world.car_calls.insert(floor(3));
-    world.car_calls.insert(floor(1));
+    world.car_calls.extend([floor(3), floor(1)]);
     world.update_stops();
     world.run(600);
-    assert_eq!(world.floor(), Some(floor(3)));
+    world.assert_at(3, DoorState::Closed);
     assert_eq!(world.car_calls, [floor(1), floor(3), floor(5)].into());
     command(&mut world, Mode::InService);
     world.run_until("all served", World::is_quiet);

@@ -167,11 +167,18 @@ impl World {
         match button {
             Button::Car(floor) => {
                 self.car_calls.insert(floor);
+                self.update_stops();
             }
-            Button::Hall(floor, direction) => {
-                self.hall.insert(HallCall::new(floor, direction));
-                self.assigned.insert(HallCall::new(floor, direction));
-            }
+            Button::Hall(floor, direction) => self.assign(&[(floor.index(), direction)]),
+        }
+    }
+
+    /// Hall calls of this car that are known at the same moment.
+    pub(super) fn assign(&mut self, calls: &[(u8, Direction)]) {
+        for (at, direction) in calls {
+            let call = HallCall::new(floor(*at), *direction);
+            self.hall.insert(call);
+            self.assigned.insert(call);
         }
         self.update_stops();
     }
@@ -206,6 +213,16 @@ impl World {
             self.tick();
         }
         panic!("not in ten minutes: {what}; {:?}", self.car);
+    }
+
+    pub(super) fn run_until_open_at(&mut self, index: u8) {
+        let at = Some(floor(index));
+        self.run_until("open there", |w| w.floor() == at && w.door == DoorState::Open);
+    }
+
+    pub(super) fn assert_at(&self, index: u8, door: DoorState) {
+        assert_eq!((self.floor(), self.door), (Some(floor(index)), door));
+        assert!(!self.is_moving());
     }
 
     pub(super) fn tick(&mut self) {

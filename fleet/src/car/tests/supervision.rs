@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use elevator_driver::{Direction, DoorState, KeySwitch, MotorCommand};
 
-use super::shaft::{Door, Drive, World, floor};
+use super::shaft::{Drive, World, floor};
 use crate::car::{Car, CarEvent, CarSettings, HangCause, ServedCall};
 use crate::model::{Reason, Unavailable};
 
@@ -93,16 +93,14 @@ fn drive_that_does_not_start_backs_off_and_calls_nobody_off() {
 // H5
 #[test]
 fn drive_that_runs_the_wrong_way_is_stopped_at_once_and_latches() {
-    for drive in [Drive::Reversed, Drive::ReversedUnseen] {
-        let mut world = World::at(2).settled();
-        world.faults.drive = drive;
-        world.press_car(4);
-        world.run_until("out of the group", |w| w.is_out_for(Unavailable::DriveFault));
-        assert!(world.floor() >= Some(floor(1)) || world.floor().is_none());
-        assert_eq!(world.car.motor(), MotorCommand::Stop);
-        world.run_until("hung", World::is_hung);
-        assert!(world.departures() <= 4, "{drive:?}: {} departures", world.departures());
-    }
+    let mut world = World::at(2).settled();
+    world.faults.drive = Drive::Reversed;
+    world.press_car(4);
+    world.run_until("out of the group", |w| w.is_out_for(Unavailable::DriveFault));
+    assert!(world.floor() >= Some(floor(1)) || world.floor().is_none());
+    assert_eq!(world.car.motor(), MotorCommand::Stop);
+    world.run_until("hung", World::is_hung);
+    assert!(world.departures() <= 4, "{} departures", world.departures());
 }
 
 // H5
@@ -154,13 +152,7 @@ fn motor_without_progress_latches_whatever_happens_over_and_over() {
 // H5, O7
 #[test]
 fn car_that_misses_its_stops_leaves_the_group_and_latches() {
-    for (drive, minutes) in [
-        (Drive::Slips, 10),
-        (Drive::SlipsAlways, 10),
-        (Drive::StopsLate, 10),
-        // It passes one sensor over and over, which is not progress.
-        (Drive::NeverLevels, 5),
-    ] {
+    for drive in [Drive::Slips, Drive::StopsLate] {
         let mut world = World::at(0).settled();
         world.faults.drive = drive;
         for stop in [3, 1, 4, 2, 3, 1, 4] {
@@ -171,9 +163,8 @@ fn car_that_misses_its_stops_leaves_the_group_and_latches() {
         let out = CarEvent::AvailabilityChanged(Some(Reason::Other(Unavailable::DriveFault)));
         assert!(world.events.contains(&out), "{drive:?}");
         assert!(world.departures() <= 10, "{drive:?}: {} departures", world.departures());
-        assert!(world.now.since_start() < Duration::from_mins(minutes), "{drive:?} {}", world.now);
-        let is_off_target = matches!(world.hang().unwrap().cause, HangCause::OffTarget(_));
-        assert!(is_off_target || drive == Drive::NeverLevels, "{drive:?}");
+        assert!(world.now.since_start() < Duration::from_mins(10), "{drive:?} {}", world.now);
+        assert!(matches!(world.hang().unwrap().cause, HangCause::OffTarget(_)), "{drive:?}");
         // A sensor that was seen is not dead.
         let told = CarEvent::OffTarget { stop_at: floor(3), at: Some(floor(4)) };
         assert!(drive != Drive::StopsLate || world.events.contains(&told), "{:#?}", world.events);
@@ -189,20 +180,6 @@ fn car_without_a_working_sensor_latches() {
     world.faults.dead = world.floors.floors().collect();
     world.run_until("hung", World::is_hung);
     assert!(world.now.since_start() < Duration::from_mins(5), "{}", world.now);
-}
-
-// H5
-#[test]
-fn missed_flight_is_judged_where_the_door_is_not_closed() {
-    let mut world = World::at(0).settled();
-    world.faults.drive = Drive::Trips(5);
-    world.press_car(3);
-    world.run_until("on its way", World::is_moving);
-    world.run_until("tripped", |w| !w.is_moving());
-    world.faults.door = Door::Pried;
-    world
-        .run_until("judged", |w| w.count(|event| matches!(event, CarEvent::OffTarget { .. })) == 1);
-    assert_ne!(world.door(), DoorState::Closed);
 }
 
 // H5
@@ -259,25 +236,6 @@ fn drive_that_trips_while_it_looks_for_a_floor_is_spared_and_latches() {
     assert!(starts <= 10, "{starts} starts");
 }
 
-// H1: it looks for a floor downwards first each time, and turns round at the end of the shaft.
-#[test]
-fn search_that_is_interrupted_over_and_over_is_no_hang() {
-    let mut world = World::above(0);
-    world.faults.dead = [floor(0)].into();
-    for _ in 0..40 {
-        world.run_until("down", World::is_moving);
-        world.run_until("at the end", |w| !w.is_moving());
-        world.run_until("up", World::is_moving);
-        world.run(2);
-        world.stop = true;
-        world.run(20);
-        world.stop = false;
-        world.run(2);
-        assert!(!world.is_hung(), "{:?}", world.hang());
-    }
-    world.run_until("in service", World::is_in_service);
-}
-
 // H1: floor 1 alone has a sensor that works.
 #[test]
 fn dead_sensors_at_both_ends_are_no_hang() {
@@ -297,12 +255,9 @@ fn dead_sensors_at_both_ends_are_no_hang() {
 #[test]
 fn fire_recall_does_not_wait_out_a_back_off() {
     for above in [false, true] {
-        let mut world = World::at(3).settled();
+        let mut world = if above { World::above(3) } else { World::at(3).settled() };
         world.faults.drive = Drive::Lazy;
-        if above {
-            world = World::above(3);
-            world.faults.drive = Drive::Lazy;
-        } else {
+        if !above {
             world.press_car(5);
         }
         let refusals = |w: &World| w.count(|event| *event == CarEvent::DriveRefused);

@@ -22,8 +22,6 @@ pub(in crate::car::tests) enum Drive {
     Trips(u32),
     /// It runs the other way, and says so.
     Reversed,
-    /// It runs the other way, and doesn't know.
-    ReversedUnseen,
     /// It never stops where it is told to, but at the end of the shaft.
     Overshoots,
     /// It stops at the sensor of its stop or, past that, at the next one.
@@ -32,13 +30,9 @@ pub(in crate::car::tests) enum Drive {
     Welded,
     /// It reports rest at its stop, and the car slips on a moment later; creeping, it holds.
     Slips,
-    /// The counterweight pulls it up, and it doesn't hold at creeping speed either.
-    SlipsAlways,
     /// It stops just beyond its stop, whose sensor is seen in passing, and says nothing of where it
     /// could stop.
     StopsLate,
-    /// The same, also when it looks for a floor.
-    NeverLevels,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -83,17 +77,15 @@ impl World {
         }
         self.running += 1;
         let drive = self.faults.drive;
-        let is_reversed = matches!(drive, Drive::Reversed | Drive::ReversedUnseen);
         let is_stuck = matches!(drive, Drive::Stuck | Drive::Trips(_));
-        let turned = if is_reversed { commanded.map(Direction::opposite) } else { commanded };
-        let real = turned.filter(|_| !is_stuck);
-        self.moving = if drive == Drive::Reversed { turned } else { commanded };
+        let turned = commanded.map(Direction::opposite).filter(|_| drive == Drive::Reversed);
+        self.moving = turned.or(commanded);
         self.rest += self.pace;
         if self.rest < 1.0 {
             return;
         }
         self.rest -= 1.0;
-        if let Some(direction) = real {
+        if let Some(direction) = self.moving.filter(|_| !is_stuck) {
             self.step(direction);
         }
     }
@@ -105,14 +97,8 @@ impl World {
     }
 
     fn slip_on(&mut self) {
-        let slips = match (self.faults.drive, self.motor_command) {
-            (Drive::Slips, MotorCommand::Run { direction, .. }) => Some(direction),
-            (Drive::SlipsAlways, MotorCommand::Run { .. } | MotorCommand::Home { .. }) => {
-                Some(Direction::Up)
-            }
-            _ => None,
-        };
-        if let Some(direction) = slips
+        if let MotorCommand::Run { direction, .. } = self.motor_command
+            && self.faults.drive == Drive::Slips
             && self.is_moving()
         {
             self.slip = Some((3, direction));
@@ -136,17 +122,10 @@ impl World {
     fn has_arrived(&self) -> bool {
         match self.motor_command {
             MotorCommand::Stop => true,
-            MotorCommand::Home { direction } if self.faults.drive == Drive::NeverLevels => {
-                let passed = match direction {
-                    Direction::Up => self.way % STOREY == 1,
-                    Direction::Down => self.way % STOREY == STOREY - 1,
-                };
-                (self.running > 1 && passed) || self.is_at_end(direction)
-            }
             MotorCommand::Home { direction } => {
                 self.sensor().is_some() || self.is_at_end(direction)
             }
-            MotorCommand::Run { stop_at, direction } if self.stops_late() => {
+            MotorCommand::Run { stop_at, direction } if self.faults.drive == Drive::StopsLate => {
                 self.has_passed(stop_at, direction)
             }
             MotorCommand::Run { stop_at, direction } => {
@@ -160,10 +139,6 @@ impl World {
                 }
             }
         }
-    }
-
-    fn stops_late(&self) -> bool {
-        matches!(self.faults.drive, Drive::StopsLate | Drive::NeverLevels)
     }
 
     fn trips(&self) -> bool {
@@ -194,7 +169,7 @@ impl World {
     pub(super) fn next_stop(&self) -> Option<Floor> {
         let direction = self.moving?;
         let target = match self.motor_command {
-            MotorCommand::Run { stop_at, .. } if !self.stops_late() => stop_at,
+            MotorCommand::Run { stop_at, .. } if self.faults.drive != Drive::StopsLate => stop_at,
             MotorCommand::Run { .. } | MotorCommand::Home { .. } | MotorCommand::Stop => {
                 return None;
             }
