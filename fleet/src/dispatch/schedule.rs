@@ -51,6 +51,8 @@ impl WeekTime {
 /// What holds at some times of the week: `DAYS FROM-TO park FLOORS [cars NUMBER]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Entry {
+    /// As it was written.
+    text: String,
     /// The days on which it begins, from Monday on.
     days: [bool; 7],
     /// When it begins, in minutes of the day.
@@ -70,7 +72,6 @@ impl Entry {
     }
 }
 
-/// Where idle cars wait.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parking {
     /// The places, in the order in which they are taken. A floor may be named several times. If more
@@ -104,7 +105,7 @@ impl Schedule {
             !(0..WEEK).any(|minute| self.number_at(WeekTime(minute)) == Some(number))
         };
         let covered = (0..self.0.len()).find(|number| is_covered(*number))?;
-        Some(self.0[covered].to_string())
+        Some(self.0[covered].text.clone())
     }
 
     pub(crate) fn number_at(&self, now: WeekTime) -> Option<usize> {
@@ -116,7 +117,7 @@ impl Schedule {
     }
 
     pub(crate) fn text(&self, number: usize) -> Option<String> {
-        self.0.get(number).map(ToString::to_string)
+        self.0.get(number).map(|entry| entry.text.clone())
     }
 }
 

@@ -36,8 +36,9 @@ impl From<Schedule> for String {
     }
 }
 
-fn parse(text: &str) -> Option<Entry> {
-    let mut words = text.split_whitespace().peekable();
+fn parse(entry: &str) -> Option<Entry> {
+    let mut words = entry.split_whitespace().peekable();
+    let text = words.clone().collect::<Vec<_>>().join(" ");
     let days = days(words.next()?)?;
     let (from, to) = times(words.next()?)?;
     words.next_if_eq(&"park")?;
@@ -50,7 +51,7 @@ fn parse(text: &str) -> Option<Entry> {
         None => None,
     };
     let is_whole = words.next().is_none() && (1..=MOST_PLACES).contains(&floors.len());
-    is_whole.then_some(Entry { days, from, to, parking: Parking { floors, cars } })
+    is_whole.then_some(Entry { text, days, from, to, parking: Parking { floors, cars } })
 }
 
 fn days(text: &str) -> Option<[bool; 7]> {
@@ -89,50 +90,9 @@ fn time(text: &str) -> Option<u16> {
 
 impl fmt::Display for Schedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (number, entry) in self.0.iter().enumerate() {
-            let separator = if number == 0 { "" } else { "; " };
-            write!(f, "{separator}{entry}")?;
-        }
-        Ok(())
+        let entries: Vec<&str> = self.0.iter().map(|entry| entry.text.as_str()).collect();
+        f.write_str(&entries.join("; "))
     }
-}
-
-impl fmt::Display for Entry {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { days, from, to, parking } = self;
-        if days.iter().all(|is_on| *is_on) {
-            f.write_str("daily")?;
-        } else {
-            write_days(f, *days)?;
-        }
-        let clock = |time: u16| format!("{:02}:{:02}", time / HOUR, time % HOUR);
-        write!(f, " {}-{} park", clock(*from), clock(*to))?;
-        for floor in &parking.floors {
-            write!(f, " {floor}")?;
-        }
-        match parking.cars {
-            Some(cars) => write!(f, " cars {cars}"),
-            None => Ok(()),
-        }
-    }
-}
-
-/// Days in a row as a range.
-fn write_days(f: &mut fmt::Formatter<'_>, days: [bool; 7]) -> fmt::Result {
-    let mut separator = "";
-    let mut day = 0;
-    while day < days.len() {
-        let length = days[day..].iter().take_while(|is_on| **is_on).count();
-        if length > 0 {
-            write!(f, "{separator}{}", DAYS[day])?;
-            if length > 1 {
-                write!(f, "-{}", DAYS[day + length - 1])?;
-            }
-            separator = ",";
-        }
-        day += length + 1;
-    }
-    Ok(())
 }
 
 /// Such as `Tue 08:12`.
