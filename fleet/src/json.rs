@@ -20,7 +20,7 @@ pub use self::number::Seconds;
 pub(crate) use self::number::{
     hexadecimal, is_zero, optional_fine_seconds, optional_seconds, seconds, text,
 };
-pub(crate) use self::report::{availability, connection, hang, panel};
+pub(crate) use self::report::{HangForm, availability, connection, panel};
 use crate::model::{Call, HallCall, NameError, NodeId, NodeState};
 
 /// Any JSON.

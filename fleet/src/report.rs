@@ -7,7 +7,7 @@ use std::time::Duration;
 use elevator_driver::{DoorState, Floor};
 use serde::{Deserialize, Serialize};
 
-use crate::json::{NodeStateForm, availability, call, hang, panel, seconds};
+use crate::json::{HangForm, NodeStateForm, availability, call, panel, seconds};
 use crate::model::{Call, Dot, HangEvidence, NodeId, NodeState, Reason, Term};
 use crate::settings::{Request, Setting, Why, Words};
 
@@ -119,7 +119,7 @@ pub enum Report {
     /// Two nodes have one name or one address, or one sends impossible orders.
     Conflict { text: String },
     /// The car did not reach a floor in time (F9): the motor is stopped, and the process must end.
-    Hung(#[serde(with = "hang")] HangEvidence),
+    Hung(#[serde(with = "HangForm")] HangEvidence),
     /// An operator has commanded something that holds until it is commanded otherwise, or a node has set
     /// something about its own car, here or elsewhere.
     Setting {

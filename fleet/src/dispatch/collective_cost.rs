@@ -64,7 +64,6 @@ struct Group {
     present: Option<usize>,
     /// Whether its present car is already stopping for it, or its passengers were told that car.
     is_fixed: bool,
-    /// Seconds.
     waited: f64,
     /// Seconds until the holder's door opens.
     predicted: f64,

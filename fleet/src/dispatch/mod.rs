@@ -85,7 +85,6 @@ impl CarSituation {
     }
 }
 
-/// An open hall call.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HallDemand {
     pub call: HallCall,
@@ -95,7 +94,6 @@ pub struct HallDemand {
     pub assigned: Option<NodeId>,
 }
 
-/// The car of each hall call.
 pub type Assignments = BTreeMap<HallCall, NodeId>;
 
 /// What is known of a car beyond its [`CarView`].
@@ -124,7 +122,6 @@ pub struct Bank<'a> {
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Plan {
-    /// The car of each hall call.
     pub assignments: Assignments,
     pub cars: BTreeMap<NodeId, CarPlan>,
 }

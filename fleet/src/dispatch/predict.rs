@@ -115,15 +115,7 @@ impl Predictor {
                 self.opening.saturating_sub(elapsed)
             }
             (CarPhase::Open, Some(floor)) if floor == call.floor => 0,
-            (
-                CarPhase::Idle
-                | CarPhase::Moving { .. }
-                | CarPhase::Homing
-                | CarPhase::Opening
-                | CarPhase::Open
-                | CarPhase::Closing,
-                _,
-            ) => return false,
+            _ => return false,
         };
         let mut in_time = false;
         let button = Button::Hall(call.floor, call.direction);

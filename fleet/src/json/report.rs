@@ -79,67 +79,51 @@ line! {
     connection, disconnected
 }
 
-pub(crate) mod hang {
-    use super::{
-        Deserialize, Deserializer, Direction, Duration, Floor, HangCause, HangEvidence, Serialize,
-        Serializer, seconds,
-    };
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "HangEvidence")]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = HangEvidence))]
+pub(crate) struct HangForm {
+    /// How many flights in a row did not end at their stop, if that is why.
+    #[serde(getter = "flights_off_target")]
+    flights_off_target: Option<u8>,
+    /// The motor did not stop when it was told to.
+    #[serde(default, getter = "not_stopped")]
+    not_stopped: bool,
+    /// The floor of its stop; null while it looked for a floor, or if it was told to stop.
+    #[cfg_attr(feature = "schema", schema(value_type = Option<u8>))]
+    floor: Option<Floor>,
+    /// Where it was going, or last went.
+    #[cfg_attr(feature = "schema", schema(value_type = String, example = "up"))]
+    direction: Direction,
+    /// How long it may be driven so, in seconds.
+    #[serde(with = "seconds")]
+    #[cfg_attr(feature = "schema", schema(value_type = f64))]
+    expected: Duration,
+    /// How long the motor had been driven without a new floor, or since it was told to stop.
+    #[serde(with = "seconds")]
+    #[cfg_attr(feature = "schema", schema(value_type = f64))]
+    actual: Duration,
+    /// The last floor sensor that was seen.
+    #[cfg_attr(feature = "schema", schema(value_type = Option<u8>))]
+    last_sensor: Option<Floor>,
+}
 
-    #[derive(Serialize, Deserialize)]
-    #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = HangEvidence))]
-    pub(crate) struct Form {
-        /// How many flights in a row did not end at their stop, if that is why.
-        flights_off_target: Option<u8>,
-        /// The motor did not stop when it was told to.
-        #[serde(default)]
-        not_stopped: bool,
-        /// The floor of its stop; null while it looked for a floor, or if it was told to stop.
-        #[cfg_attr(feature = "schema", schema(value_type = Option<u8>))]
-        floor: Option<Floor>,
-        /// Where it was going, or last went.
-        #[cfg_attr(feature = "schema", schema(value_type = String, example = "up"))]
-        direction: Direction,
-        /// How long it may be driven so, in seconds.
-        #[serde(with = "seconds")]
-        #[cfg_attr(feature = "schema", schema(value_type = f64))]
-        expected: Duration,
-        /// How long the motor had been driven without a new floor, or since it was told to stop.
-        #[serde(with = "seconds")]
-        #[cfg_attr(feature = "schema", schema(value_type = f64))]
-        actual: Duration,
-        /// The last floor sensor that was seen.
-        #[cfg_attr(feature = "schema", schema(value_type = Option<u8>))]
-        last_sensor: Option<Floor>,
-    }
+fn flights_off_target(hang: &HangEvidence) -> Option<u8> {
+    hang.cause.flights()
+}
 
-    pub(crate) fn serialize<S: Serializer>(hang: &HangEvidence, to: S) -> Result<S::Ok, S::Error> {
-        let form = Form {
-            flights_off_target: hang.cause.flights(),
-            not_stopped: hang.cause == HangCause::NotStopped,
-            floor: hang.floor,
-            direction: hang.direction,
-            expected: hang.expected,
-            actual: hang.actual,
-            last_sensor: hang.last_sensor,
+fn not_stopped(hang: &HangEvidence) -> bool {
+    hang.cause == HangCause::NotStopped
+}
+
+impl From<HangForm> for HangEvidence {
+    fn from(form: HangForm) -> Self {
+        let HangForm { floor, direction, expected, actual, last_sensor, .. } = form;
+        let cause = match form.flights_off_target {
+            Some(flights) => HangCause::OffTarget(flights),
+            None if form.not_stopped => HangCause::NotStopped,
+            None => HangCause::NoProgress,
         };
-        form.serialize(to)
-    }
-
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
-        from: D,
-    ) -> Result<HangEvidence, D::Error> {
-        let form = Form::deserialize(from)?;
-        Ok(HangEvidence {
-            cause: match form.flights_off_target {
-                Some(flights) => HangCause::OffTarget(flights),
-                None if form.not_stopped => HangCause::NotStopped,
-                None => HangCause::NoProgress,
-            },
-            floor: form.floor,
-            direction: form.direction,
-            expected: form.expected,
-            actual: form.actual,
-            last_sensor: form.last_sensor,
-        })
+        Self { cause, floor, direction, expected, actual, last_sensor }
     }
 }

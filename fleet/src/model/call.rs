@@ -13,7 +13,6 @@ use crate::seeded::{SeededBug, is_seeded};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HallCall {
     pub floor: Floor,
-    /// Where the passenger wants to go.
     pub direction: Direction,
     /// The destination of a *destination call*, which lies in that direction; `None` if the
     /// passenger gave none.
@@ -99,7 +98,6 @@ pub enum Call {
     Car {
         /// The car that the passenger rides in, by the name of its node.
         car: NodeId,
-        /// Where the passenger wants to get off.
         floor: Floor,
     },
 }
@@ -128,10 +126,7 @@ impl Call {
 
     #[must_use]
     pub fn is_trip(&self) -> bool {
-        match self {
-            Self::Hall(call) => call.to.is_some(),
-            Self::Car { .. } => false,
-        }
+        matches!(self, Self::Hall(HallCall { to: Some(_), .. }))
     }
 
     /// Whether a passenger in a building with these floors can make this call.

@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 pub struct FloorSet([u64; 4]);
 
 impl FloorSet {
-    /// Adds a floor.
     pub fn insert(&mut self, floor: Floor) {
         let (word, bit) = place(floor);
         self.0[word] |= bit;
@@ -25,21 +24,18 @@ impl FloorSet {
         present
     }
 
-    /// Whether a floor is in it.
     #[must_use]
     pub fn contains(&self, floor: Floor) -> bool {
         let (word, bit) = place(floor);
         self.0[word] & bit != 0
     }
 
-    /// The floors in it, from the lowest.
     pub fn iter(&self) -> impl Iterator<Item = Floor> {
         (0..FloorCount::MAX)
             .filter_map(|index| Floor::try_from(index).ok())
             .filter(|floor| self.contains(*floor))
     }
 
-    /// The floors of both.
     #[must_use]
     pub(crate) fn union(mut self, other: &Self) -> Self {
         for (word, other) in self.0.iter_mut().zip(other.0) {

@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 /// The evidence of a hang (F9), for the latch and the operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct HangEvidence {
-    /// Why it counts as hung.
     pub cause: HangCause,
     /// The floor of its stop; `None` while homing, or if it was told to stop.
     pub floor: Option<Floor>,
@@ -20,11 +19,9 @@ pub struct HangEvidence {
     /// How long the motor had been driven without a new floor, over all tries; or, if it did not
     /// stop, since it was told to.
     pub actual: Duration,
-    /// The last floor sensor seen.
     pub last_sensor: Option<Floor>,
 }
 
-/// For people.
 impl fmt::Display for HangEvidence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let actual = self.actual.as_secs_f64();
@@ -57,9 +54,6 @@ impl HangCause {
     /// How many flights in a row did not end at their stop, if that is the cause.
     #[must_use]
     pub fn flights(self) -> Option<u8> {
-        match self {
-            Self::NoProgress | Self::NotStopped => None,
-            Self::OffTarget(flights) => Some(flights),
-        }
+        if let Self::OffTarget(flights) = self { Some(flights) } else { None }
     }
 }

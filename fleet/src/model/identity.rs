@@ -40,13 +40,13 @@ named! {
     }
 }
 
-/// The state of a node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum NodeState {
     /// It has no master and serves alone.
     Seeking,
-    /// It follows a master.
-    Slave { master: NodeId },
+    Slave {
+        master: NodeId,
+    },
     /// It assigns the calls. Under `lowest-ip` a beacon with this state is an announcement (F2).
     Master,
 }
@@ -76,13 +76,11 @@ pub struct Hello {
     pub fleet: FleetName,
     pub node: NodeId,
     pub address: Ipv4Addr,
-    /// The incarnation of its process.
     pub nonce: Nonce,
     /// The number of floors of its shaft; a node with another number is refused.
     pub floors: FloorCount,
     /// Its election protocol; a node with another protocol is refused.
     pub protocol: Protocol,
-    /// The MAC address of its interface.
     pub mac: Mac,
     pub role: Role,
 }

@@ -45,7 +45,6 @@ pub enum Mode {
     FireService,
 }
 
-/// Text that is no mode.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown service mode {0:?}; use one of {names}", names = Mode::ALL.map(|known| known.to_string()).join(", "))]
 pub struct UnknownMode(String);

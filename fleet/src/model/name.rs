@@ -47,7 +47,6 @@ macro_rules! name {
                 check(text).map(Self)
             }
 
-            /// The name as text.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 let length = self.0.iter().position(|byte| *byte == 0);

@@ -55,13 +55,9 @@ pub struct Service {
 }
 
 impl RecordState {
-    /// Whether the press has been served.
     #[must_use]
     pub fn is_served(&self) -> bool {
-        match self {
-            Self::Open { .. } => false,
-            Self::Served(_) => true,
-        }
+        matches!(self, Self::Served(_))
     }
 
     #[cfg(test)]

@@ -17,7 +17,6 @@ pub struct Term(pub u64);
 const MOST_RESTORED: Term = Term(1 << 63);
 
 impl Term {
-    /// The term after this one.
     #[must_use]
     pub fn next(self) -> Self {
         Self(self.0.saturating_add(1))

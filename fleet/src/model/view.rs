@@ -12,13 +12,10 @@ use super::{FloorSet, HallCall, Mode, named};
 /// A car, as its own node describes it to others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CarView {
-    /// Whether the group can count on it.
     pub availability: Availability,
     /// The floor where it is or which it last passed; `None` until it has found one.
     pub floor: Option<Floor>,
-    /// What it is doing.
     pub phase: CarPhase,
-    /// For how long.
     pub elapsed: Duration,
     /// The direction in which it collects calls, or `None` if it may turn either way.
     pub direction: Option<Direction>,
@@ -48,7 +45,6 @@ impl CarView {
         }
     }
 
-    /// Whether the group can count on it.
     #[must_use]
     pub fn is_in_service(&self) -> bool {
         self.availability == Availability::InService
@@ -78,7 +74,6 @@ impl CarView {
     }
 }
 
-/// What a car is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CarPhase {
     Idle,
@@ -120,7 +115,6 @@ pub enum Availability {
 }
 
 impl Availability {
-    /// Whether the car hung (F9).
     #[must_use]
     pub fn is_hung(self) -> bool {
         self.unavailable() == Some(Unavailable::Hung)
@@ -206,7 +200,6 @@ impl Reason {
     }
 }
 
-/// In words, such as `emergency power`.
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -43,7 +43,6 @@ pub const MOST_SETTINGS: usize = 512;
 /// that no node can use up the counters of the others.
 const MOST_CHANGES: u64 = 1 << 48;
 
-/// One setting.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Register {
     /// What it sets, and to what.
@@ -86,7 +85,6 @@ pub enum SettingError {
     Spent,
 }
 
-/// Every setting that this node knows of.
 #[derive(Debug, Clone, Default)]
 pub struct Settings {
     registers: BTreeMap<Key, Register>,
@@ -207,7 +205,6 @@ impl Settings {
         Some(request)
     }
 
-    /// The setting of a key.
     #[must_use]
     pub fn get(&self, key: &Key) -> Option<&Register> {
         if let Key::Request(id) = key { self.requests.get(*id) } else { self.registers.get(key) }
@@ -238,10 +235,8 @@ impl Settings {
     /// The commanded mode of a car, what is commanded for the whole fleet included.
     #[must_use]
     pub fn mode(&self, car: &NodeId) -> Mode {
-        let own = match self.about(&Key::Mode(car.clone())) {
-            Some(Setting::Mode(_, mode)) => *mode,
-            Some(_) | None => Mode::InService,
-        };
+        let own = self.about(&Key::Mode(car.clone()));
+        let own = if let Some(Setting::Mode(_, mode)) = own { *mode } else { Mode::InService };
         let is_sent = self.priority(car).is_some() || self.session_of(car).is_some();
         let waits = is_sent.then_some(Mode::Priority);
         let serves = matches!(self.turn(), Turn::Serves { car: serving, .. } if serving == *car);
@@ -282,13 +277,12 @@ impl Settings {
 
     #[must_use]
     pub fn priority(&self, car: &NodeId) -> Option<PriorityCall> {
-        let Some(Setting::Priority(_, call)) = self.about(&Key::Priority(car.clone())) else {
+        let Setting::Priority(_, call) = self.about(&Key::Priority(car.clone()))? else {
             return None;
         };
         *call
     }
 
-    /// The priority calls, by car.
     pub fn priorities(&self) -> impl Iterator<Item = (&NodeId, PriorityCall)> {
         self.iter().filter_map(|it| {
             let Setting::Priority(car, Some(call)) = &it.setting else { return None };
@@ -296,7 +290,6 @@ impl Settings {
         })
     }
 
-    /// Whether the building runs on emergency power.
     #[must_use]
     pub fn emergency_power(&self) -> Option<EmergencyPower> {
         let Setting::EmergencyPower(Some(commanded)) = self.about(&Key::EmergencyPower)? else {
@@ -309,7 +302,6 @@ impl Settings {
         Some(commanded)
     }
 
-    /// Whose turn it is on emergency power.
     #[must_use]
     pub fn turn(&self) -> Turn {
         let Some(Setting::Turn(turn)) = self.about(&Key::Turn) else { return Turn::None };
@@ -345,7 +337,6 @@ impl Settings {
         })
     }
 
-    /// The session of a name, if it is remembered.
     #[must_use]
     pub fn session(&self, id: RequestId) -> Option<&Session> {
         self.requests.get(id)?.session()

@@ -17,7 +17,6 @@ const MOST_ORIGINS: usize = 64;
 pub struct Recall {
     /// Counts from 1.
     pub number: u64,
-    /// Whether it was ended.
     pub is_over: bool,
 }
 

@@ -44,11 +44,9 @@ pub struct Session {
     pub state: SessionState,
 }
 
-/// How far a session is.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SessionState {
-    /// No car is free.
     Queued,
     /// This car is on its way to the floor.
     Coming(NodeId),
@@ -57,7 +55,6 @@ pub enum SessionState {
     Ended(SessionEnd),
 }
 
-/// Why a session has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SessionEnd {
@@ -104,7 +101,6 @@ impl SessionEnd {
 }
 
 impl Session {
-    /// The car that the session has.
     #[must_use]
     pub fn car(&self) -> Option<&NodeId> {
         match &self.state {
@@ -113,7 +109,6 @@ impl Session {
         }
     }
 
-    /// Whether it has not ended.
     #[must_use]
     pub fn is_open(&self) -> bool {
         !matches!(self.state, SessionState::Ended(_))
@@ -126,8 +121,8 @@ impl Session {
         let then = |verb: &str| to.map_or_else(String::new, |to| format!("{verb} to floor {to}"));
         match &self.state {
             SessionState::Queued => {
-                let car =
-                    self.asked.car.as_ref().map_or("a car".to_owned(), |car| format!("car {car}"));
+                let car = self.asked.car.as_ref();
+                let car = car.map_or("a car".to_owned(), |car| format!("car {car}"));
                 format!("waits at floor {floor} for {car}{}", then(""))
             }
             SessionState::Coming(car) => {

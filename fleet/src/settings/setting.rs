@@ -14,17 +14,14 @@ use crate::model::{HangEvidence, Mode, NodeId, Nonce};
 /// What a setting sets. Where there are too many, the last ones in this order are dropped.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Key {
-    /// Whether the building runs on emergency power.
     EmergencyPower,
     /// How many cars the fleet has, as far as any master has known since that was commanded.
     Cars,
-    /// Whose turn it is on emergency power.
     Turn,
     /// The fire recalls that nodes with this incarnation have started.
     FireRecall(Nonce),
     /// Whether a firefighter has this car.
     Firefighter(NodeId),
-    /// The service mode of a car.
     Mode(NodeId),
     /// Whether a call to a floor needs a right of access.
     FloorLock(Floor),
@@ -58,7 +55,6 @@ impl Key {
     }
 }
 
-/// Such as `mode/A`.
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -90,7 +86,6 @@ pub enum Setting {
     /// Whether a firefighter has this car by its key. The node of the car sets it as the key is turned:
     /// it outlives a restart of that node, and tells the others that the car takes no calls.
     Firefighter(NodeId, bool),
-    /// The service mode of a car.
     Mode(NodeId, Mode),
     /// Whether a call to this floor needs a right of access.
     FloorLock(Floor, bool),
@@ -109,7 +104,6 @@ pub enum Setting {
 }
 
 impl Setting {
-    /// What it sets.
     #[must_use]
     pub fn key(&self) -> Key {
         match self {
@@ -146,25 +140,16 @@ impl Setting {
     /// How far what it says has come, where that decides before its version does: a recall or a session
     /// that is over stays so, whatever a node says that has missed it.
     pub(super) fn progress(&self) -> (u64, u64, bool) {
-        match self {
-            Self::FireRecall(_, recall) => (recall.number, recall.is_over.into(), false),
-            Self::Request(Request::Session(session)) => session.progress(),
-            Self::EmergencyPower(_)
-            | Self::Cars(_)
-            | Self::Turn(_)
-            | Self::Firefighter(..)
-            | Self::Mode(..)
-            | Self::FloorLock(..)
-            | Self::Priority(..)
-            | Self::KeySwitch(..)
-            | Self::Token(..)
-            | Self::Hang(..)
-            | Self::Request(Request::Call { .. }) => (0, 0, false),
+        if let Self::FireRecall(_, recall) = self {
+            (recall.number, recall.is_over.into(), false)
+        } else if let Self::Request(Request::Session(session)) = self {
+            session.progress()
+        } else {
+            (0, 0, false)
         }
     }
 }
 
-/// Its value, for people.
 impl fmt::Display for Setting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let on_off = |is_on| if is_on { "on" } else { "off" };
@@ -212,11 +197,9 @@ pub struct EmergencyPower {
     pub serving: Option<NodeId>,
 }
 
-/// Whose turn it is on emergency power.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Turn {
-    /// Nobody's.
     #[default]
     None,
     /// That of a car which goes down.
@@ -261,13 +244,10 @@ impl fmt::Display for Turn {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
-    /// Read.
     View,
-    /// Also place calls.
     Call,
     /// Also place calls to locked floors, and release them in a car.
     Access,
-    /// Also give operator commands.
     Operate,
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use serde::de::Error;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::model::NodeId;
 
@@ -46,7 +46,7 @@ pub fn is_hidden(char: char) -> bool {
 macro_rules! text {
     ($(#[$doc:meta])* $name:ident, $most:literal) => {
         $(#[$doc])*
-        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
         pub struct $name(Box<str>);
 
         impl $name {
@@ -88,12 +88,6 @@ macro_rules! text {
             }
         }
 
-        impl Serialize for $name {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.serialize_str(&self.0)
-            }
-        }
-
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 let text = String::deserialize(deserializer)?;
@@ -104,7 +98,6 @@ macro_rules! text {
 }
 
 text! {
-    /// The name of a token.
     Name, 32
 }
 
@@ -115,11 +108,9 @@ text! {
 }
 
 text! {
-    /// Why a command was given.
     Why, 120
 }
 
-/// Who sets something, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct By {
     pub operator: Words,

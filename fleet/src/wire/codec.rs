@@ -32,7 +32,6 @@ pub const CHUNK: usize = 16 * 1024;
 pub const MAX_FRAME: usize = 32 * 1024;
 
 const MAGIC: [u8; 2] = *b"LM";
-/// The version of the wire protocol.
 pub const VERSION: u8 = 5;
 const HEADER: usize = 4;
 const CHECK: usize = 4;
@@ -139,11 +138,8 @@ pub struct Preamble {
 pub enum Opening<'a> {
     /// A hello that nobody authenticates.
     Plain(Hello),
-    /// The start of a handshake.
     Handshake {
-        /// The key that was used to make it.
         key: u8,
-        /// Between whom.
         preamble: Preamble,
         /// The bytes of the header and the preamble, which both sides have to have seen alike.
         prologue: &'a [u8],
@@ -202,7 +198,6 @@ pub struct SealedPacket<'a> {
 /// How many bytes a key adds to a packet.
 pub const PACKET_SEAL: usize = HEADER + 3 * size_of::<u64>() + size_of::<Ipv4Addr>() + TAG;
 
-/// Encodes a packet with a key.
 #[must_use]
 pub fn seal_packet(sealed: SealedPacket<'_>, key: &FleetKey) -> Vec<u8> {
     let mut bytes = MAGIC.to_vec();

@@ -84,10 +84,8 @@ impl fmt::Debug for FleetKey {
     }
 }
 
-/// What a tag is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
-    /// A beacon.
     Datagram,
     /// A packet of an election with a separate port.
     Packet,

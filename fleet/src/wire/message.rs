@@ -88,7 +88,6 @@ impl Delta {
         })
     }
 
-    /// Whether there is nothing in it.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.car.is_none()
@@ -102,7 +101,6 @@ impl Delta {
 /// An acknowledgement: what the sender has.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ack {
-    /// Of a press.
     Press {
         dot: Dot,
         /// It is not open at the sender: it was served, recalled, or a later one has its place.
@@ -113,7 +111,6 @@ pub enum Ack {
         /// knows.
         recall: u64,
     },
-    /// Of a setting.
     Setting {
         key: Key,
         /// The hash of what the sender has under this key.
@@ -121,7 +118,6 @@ pub enum Ack {
     },
 }
 
-/// One entry of the master's plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlanEntry {
     /// The version within the master's term; a higher one wins.
@@ -138,7 +134,6 @@ pub enum Frame {
     State(StateTransfer),
     /// The sender has received the peer's whole state.
     Synced,
-    /// Incremental changes.
     Delta(Delta),
     /// Asks for [`Alive`](Self::Alive).
     Probe,
@@ -155,20 +150,9 @@ pub enum Frame {
 }
 
 impl Frame {
-    /// The hello, if it is one.
     #[must_use]
     pub fn into_hello(self) -> Option<Hello> {
-        match self {
-            Self::Hello(hello) => Some(hello),
-            Self::Digest(_)
-            | Self::State(_)
-            | Self::Next
-            | Self::Synced
-            | Self::Delta(_)
-            | Self::Probe
-            | Self::Alive
-            | Self::CarPlan(_) => None,
-        }
+        if let Self::Hello(hello) = self { Some(hello) } else { None }
     }
 }
 

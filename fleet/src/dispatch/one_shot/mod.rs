@@ -53,7 +53,6 @@ pub struct Rules {
     pub travel: Duration,
     /// From a stop until the car may leave; up to [`LONGEST`].
     pub door_open: Duration,
-    /// Which calls a stop clears.
     pub clearing: Clearing,
 }
 
@@ -68,7 +67,6 @@ impl Default for Rules {
     }
 }
 
-/// Which calls a stop clears.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Clearing {
     /// All calls at the floor: everyone boards whatever the direction.

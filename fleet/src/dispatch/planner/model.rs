@@ -18,7 +18,6 @@ pub(super) struct Model {
     pub(super) closing: f64,
     pub(super) dwell: f64,
     pub(super) transfer: f64,
-    /// Passengers.
     pub(super) capacity: f64,
     /// From so many passengers on, a car passes calls by.
     pub(super) bypass: f64,
@@ -28,7 +27,6 @@ pub(super) struct Model {
 pub(super) struct Call {
     pub(super) floor: usize,
     pub(super) direction: Direction,
-    /// Seconds.
     pub(super) waited: f64,
     /// Where its passengers get off, if they gave a destination.
     pub(super) to: Option<Floor>,
@@ -235,7 +233,6 @@ impl Start {
     }
 }
 
-/// Per cent.
 fn share(load: u8) -> f64 {
     f64::from(load) / 100.0
 }

@@ -18,8 +18,8 @@ use crate::cabin::{CarStatus, ClimateStatus};
 use crate::car::HangEvidence;
 use crate::election::Detail;
 use crate::json::{
-    self, NodeStateForm, hang, hexadecimal, is_zero, optional_car, optional_fine_seconds, seconds,
-    text,
+    self, HangForm, NodeStateForm, hexadecimal, is_zero, optional_car, optional_fine_seconds,
+    seconds, text,
 };
 use crate::model::{Call, CarView, FleetName, Mac, Mode, NodeId, NodeState, Protocol, Role, Term};
 use crate::peers::{ConflictKind, LossCause};
@@ -283,8 +283,8 @@ pub struct HangStatus {
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub car: NodeId,
     /// What its node knew when it ended.
-    #[serde(flatten, with = "hang")]
-    #[cfg_attr(feature = "schema", schema(value_type = hang::Form))]
+    #[serde(flatten, with = "HangForm")]
+    #[cfg_attr(feature = "schema", schema(value_type = HangForm))]
     pub evidence: HangEvidence,
 }
 

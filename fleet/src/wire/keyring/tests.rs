@@ -8,17 +8,6 @@ fn key(secret: u8, name: &str) -> FleetKey {
     FleetKey::new(&[secret; SECRET], &fleet(name))
 }
 
-#[test]
-fn only_the_same_secret_fleet_purpose_and_bytes_give_the_same_tag() {
-    let own = key(1, "tower");
-    let tag = own.tag(Purpose::Datagram, b"beacon");
-    assert!(key(1, "tower").verifies(Purpose::Datagram, b"beacon", &tag));
-    assert!(!key(2, "tower").verifies(Purpose::Datagram, b"beacon", &tag));
-    assert!(!key(1, "annex").verifies(Purpose::Datagram, b"beacon", &tag));
-    assert!(!own.verifies(Purpose::Packet, b"beacon", &tag));
-    assert!(!own.verifies(Purpose::Datagram, b"beacons", &tag));
-}
-
 /// The bytes on the wire are part of the protocol: another derivation would split a fleet.
 #[test]
 fn tags_and_ids_stay_the_same() {

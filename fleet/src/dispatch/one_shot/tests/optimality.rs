@@ -59,6 +59,24 @@ fn any_rules(random: &mut Rng) -> Rules {
     }
 }
 
+/// F17
+#[test]
+fn no_plan_of_a_few_calls_waits_less() {
+    let mut random = Rng::with_seed(5);
+    for _ in 0..100 {
+        let rules = any_rules(&mut random);
+        let bank = any_bank(&mut random, 3, 4);
+        let mut snapshot = bank.snapshot(&rules);
+        let found = bank.search(&mut snapshot, true);
+        let calls = u32::try_from(bank.calls.len()).unwrap();
+        let plans = (0..3_usize.pow(calls)).map(|number| {
+            let holders = (0..calls).map(|call| number / 3_usize.pow(call) % 3);
+            snapshot.wait(&holders.collect::<Vec<_>>())
+        });
+        assert_eq!(plans.min(), Some(snapshot.wait(&found)));
+    }
+}
+
 #[test]
 fn the_search_of_large_banks_is_close_to_the_best_plan() {
     for (cars, floors, banks) in [(3, 4, 1_000), (2, 6, 300), (3, 7, 60), (6, 6, 60), (8, 6, 40)] {
