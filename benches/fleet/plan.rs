@@ -79,9 +79,8 @@ fn demand() -> Vec<HallDemand> {
 }
 
 fn plan(planner: &mut Planner, demand: &[HallDemand]) -> BTreeMap<HallCall, NodeId> {
-    let (details, parked, cars) = (BTreeMap::new(), BTreeMap::new(), cars());
-    let now = Timestamp::START;
-    let bank = Bank { now, cars: &cars, details: &details, demand, parked: &parked };
+    let (parked, cars) = (BTreeMap::new(), cars());
+    let bank = Bank { now: Timestamp::START, cars: &cars, demand, parked: &parked };
     planner.plan(&bank).assignments
 }
 

@@ -19,8 +19,7 @@ use elevator_core::entity::{ElevatorId, EntityId};
 use elevator_driver::{Direction, Floor, FloorCount};
 use elevator_fleet::car::CarSettings;
 use elevator_fleet::dispatch::{
-    Bank as Situation, CarDetail, CarSituation, Dispatcher, HallDemand, Kinematics, Plan,
-    collective_stop,
+    Bank as Situation, CarSituation, Dispatcher, HallDemand, Kinematics, Plan, collective_stop,
 };
 use elevator_fleet::model::{
     Availability, CarPhase, CarView, FloorSet, HallCall, Mode, NodeId, Timestamp,
@@ -68,7 +67,6 @@ pub(crate) struct Driver {
     /// The lit hall buttons, with the second of the run in which they were pressed.
     calls: BTreeMap<HallCall, f64>,
     plan: Plan,
-    details: BTreeMap<NodeId, CarDetail>,
     /// What the last plan was made for.
     planned_for: Vec<CarSituation>,
     planned_at: f64,
@@ -100,7 +98,6 @@ impl Driver {
             cabins: Vec::new(),
             calls: BTreeMap::new(),
             plan: Plan::default(),
-            details: BTreeMap::new(),
             planned_for: Vec::new(),
             planned_at: 0.0,
             is_dirty: true,
@@ -267,7 +264,6 @@ impl Driver {
                 locked_out: FloorSet::default(),
                 mode: Mode::default(),
             };
-            self.details.insert(cabin.name.clone(), detail(bank, cabin.id, position)?);
             situations.push(CarSituation { car: cabin.name.clone(), view, car_calls: calls });
         }
         Ok(situations)
@@ -294,7 +290,6 @@ impl Driver {
         self.plan = self.dispatcher.plan(&Situation {
             now: Timestamp::START + Duration::from_secs_f64(now),
             cars: situations,
-            details: &self.details,
             demand: &demand,
             parked: &BTreeMap::new(),
         });
@@ -397,20 +392,6 @@ impl Driver {
         }
         admit(bank, cabin)
     }
-}
-
-fn detail(bank: &Bank, car: ElevatorId, metres: f64) -> Result<CarDetail> {
-    let ticks = match bank.sim.world().elevator(car.entity()).context("a car")?.door() {
-        DoorState::Opening { ticks_remaining, .. }
-        | DoorState::Open { ticks_remaining, .. }
-        | DoorState::Closing { ticks_remaining } => *ticks_remaining,
-        _ => 0,
-    };
-    Ok(CarDetail {
-        metres,
-        speed: bank.sim.velocity(car.entity()).unwrap_or_default().abs(),
-        door_left: Duration::from_secs_f64(f64::from(ticks) / f64::from(TICKS)),
-    })
 }
 
 /// Lets in only who goes in the car's direction.

@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use elevator_fleet::dispatch::{Dispatcher, Kinematics, Plan};
+use elevator_fleet::dispatch::{Dispatcher, Plan};
 use elevator_fleet::node::{PlanRequest, PlanVersion};
 use tokio::sync::mpsc;
 use tracing::{debug, warn};
@@ -44,15 +44,12 @@ enum PlannerState {
 
 impl Planner {
     /// Starts the thread.
-    pub(super) fn start(
-        mut dispatcher: Box<dyn Dispatcher + Send>,
-        kinematics: Kinematics,
-    ) -> io::Result<Self> {
+    pub(super) fn start(mut dispatcher: Box<dyn Dispatcher + Send>) -> io::Result<Self> {
         let (requests, asked) = sync_channel(PLAN_QUEUE);
         let (answer, plans) = mpsc::channel(PLAN_QUEUE);
         let thread = thread::Builder::new()
             .name("planner".to_owned())
-            .spawn(move || plan_all(dispatcher.as_mut(), &kinematics, &asked, &answer))?;
+            .spawn(move || plan_all(dispatcher.as_mut(), &asked, &answer))?;
         Ok(Self { requests, plans, state: PlannerState::Idle, thread })
     }
 
@@ -122,12 +119,11 @@ impl Planner {
 /// Makes plans until the planner is dropped.
 fn plan_all(
     dispatcher: &mut dyn Dispatcher,
-    kinematics: &Kinematics,
     requests: &Receiver<PlanRequest>,
     plans: &mpsc::Sender<PlanAnswer>,
 ) {
     while let Ok(request) = requests.recv() {
-        let plan = request.plan(dispatcher, kinematics);
+        let plan = request.plan(dispatcher);
         if plans.blocking_send((request.version, plan)).is_err() {
             return;
         }
@@ -161,14 +157,12 @@ mod tests {
     #[test]
     fn a_thread_that_is_at_one_plan_for_a_minute_is_stuck() {
         let (release, let_go) = sync_channel(1);
-        let mut planner =
-            Planner::start(Box::new(Stuck(let_go)), Kinematics::default()).expect("a thread");
+        let mut planner = Planner::start(Box::new(Stuck(let_go))).expect("a thread");
         let begun = Instant::now();
         assert!(!planner.is_stuck(begun + 2 * STUCK), "it is idle");
         planner.ask(PlanRequest {
             version: PlanVersion::default(),
             now: Timestamp::START,
-            shown: BTreeMap::new(),
             cars: Vec::new(),
             demand: Vec::new(),
             parked: BTreeMap::new(),

@@ -74,7 +74,7 @@ impl Running {
             .transpose()?;
         // The panel has its line by now, whatever the disk does that the keys are on.
         mesh.wait_for_keys().await;
-        let planner = Planner::start(dispatcher, settings.kinematics).map_err(RunError::Thread)?;
+        let planner = Planner::start(dispatcher).map_err(RunError::Thread)?;
         let (asked, requests) = mpsc::channel(operator::REQUESTS);
         let (reports, _) = broadcast::channel(operator::EVENTS);
         let node_loop = NodeLoop::new(asked);

@@ -38,7 +38,6 @@ mod kinematics;
 mod nearest_car;
 pub mod one_shot;
 mod planner;
-mod position;
 mod predict;
 mod schedule;
 mod search;
@@ -96,24 +95,10 @@ pub struct HallDemand {
 
 pub type Assignments = BTreeMap<HallCall, NodeId>;
 
-/// What is known of a car beyond its [`CarView`].
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct CarDetail {
-    /// The height above the lowest floor, in metres.
-    pub metres: f64,
-    /// The speed in m/s, whatever the direction.
-    pub speed: f64,
-    /// Until the door is open, begins to close, or is closed: whichever comes next.
-    pub door_left: Duration,
-}
-
 #[derive(Debug, Clone, Copy)]
 pub struct Bank<'a> {
     pub now: Timestamp,
     pub cars: &'a [CarSituation],
-    /// Details of those cars that have some. Without them, the times since the last floor and
-    /// since the last change of the door count.
-    pub details: &'a BTreeMap<NodeId, CarDetail>,
     pub demand: &'a [HallDemand],
     /// Where cars were told to wait by the plan before. A car that may have other places as good
     /// keeps this one, whether it has set out by now or not.

@@ -98,7 +98,7 @@ impl Node {
         let is_dirty = self.cabin.take_dirty();
         if is_dirty {
             if let Some(view) = self.cabin.view(now) {
-                self.dispatching.note_view(&self.hello.node, &view, now);
+                self.dispatching.note_view(&self.hello.node, &view);
             }
             self.cabin.update_panel(self.store.lamps(), self.kiosks(now), now);
         }

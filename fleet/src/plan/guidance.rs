@@ -2,12 +2,11 @@
 //! direction they begin.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use elevator_driver::{Floor, FloorCount};
 
 use crate::dispatch::{CarPlan, CarSituation, Predictor};
-use crate::model::{CarPhase, CarView, FloorSet, NodeId, NodeState, Timestamp};
+use crate::model::{CarPhase, CarView, FloorSet, NodeId, NodeState};
 
 /// What a master tells the cars, and what it knows of them for that.
 ///
@@ -20,8 +19,8 @@ pub(super) struct Guidance {
     /// The other cars may have been told something by the last master.
     inherits: bool,
     rest: Rest,
-    /// How each car was last seen, and since when at its floor.
-    seen: BTreeMap<NodeId, (CarView, Timestamp)>,
+    /// How each car was last seen.
+    seen: BTreeMap<NodeId, CarView>,
 }
 
 /// Whether a plan for a bank without calls was made. An idle bank is planned once: otherwise cars
@@ -67,25 +66,13 @@ impl Guidance {
     }
 
     /// A car shows this view; `true` if something has happened to it since the last one.
-    pub(super) fn note_view(&mut self, car: &NodeId, view: &CarView, now: Timestamp) -> bool {
-        let Some((before, since)) = self.seen.get_mut(car) else {
-            self.seen.insert(car.clone(), (*view, now));
-            return true;
-        };
-        if before.floor != view.floor {
-            *since = now;
-        }
-        has_news(&std::mem::replace(before, *view), view)
+    pub(super) fn note_view(&mut self, car: &NodeId, view: &CarView) -> bool {
+        let before = self.seen.insert(car.clone(), *view);
+        before.is_none_or(|before| has_news(&before, view))
     }
 
     pub(super) fn parked(&self) -> BTreeMap<NodeId, Floor> {
         self.told.iter().filter_map(|(car, plan)| Some((car.clone(), plan.park?))).collect()
-    }
-
-    /// For how long each car has shown its present floor.
-    pub(super) fn shown(&self, now: Timestamp) -> BTreeMap<NodeId, Duration> {
-        let shown = self.seen.iter().map(|(car, (_, since))| (car.clone(), now.since(*since)));
-        shown.collect()
     }
 
     /// Whether nothing has happened since the last request, or none is needed: no car can serve.

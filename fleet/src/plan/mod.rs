@@ -99,8 +99,8 @@ impl Dispatching {
         self.is_dirty |= self.planning.is_due(now);
     }
 
-    pub(crate) fn note_view(&mut self, car: &NodeId, view: &CarView, now: Timestamp) {
-        self.is_dirty |= self.guidance.note_view(car, view, now);
+    pub(crate) fn note_view(&mut self, car: &NodeId, view: &CarView) {
+        self.is_dirty |= self.guidance.note_view(car, view);
     }
 
     /// The link to a car's node is gone, and with it what the car was told besides its calls.
@@ -148,10 +148,9 @@ impl Dispatching {
             assigned: self.plan.car(*call).cloned(),
         });
         let demand = demand.collect();
-        let shown = self.guidance.shown(now);
         let (parked, parking) = (self.guidance.parked(), self.timetable.planned());
         let version = self.planning.ask(now);
-        Some(PlanRequest { version, now, cars, shown, demand, parked, parking })
+        Some(PlanRequest { version, now, cars, demand, parked, parking })
     }
 
     /// Adopts a plan, without calls that are no longer open. If the planned car of a call is not

@@ -10,9 +10,7 @@ use std::time::Duration;
 
 use elevator_driver::Floor;
 
-use crate::dispatch::{
-    Bank, CarDetail, CarSituation, Dispatcher, HallDemand, Kinematics, Parking, Plan,
-};
+use crate::dispatch::{Bank, CarSituation, Dispatcher, HallDemand, Parking, Plan};
 use crate::model::{NodeId, Timestamp};
 
 /// How often the plan is reconsidered while calls are open: waiting raises their cost.
@@ -32,8 +30,6 @@ pub struct PlanRequest {
     pub version: PlanVersion,
     pub now: Timestamp,
     pub cars: Vec<CarSituation>,
-    /// For how long each car has shown its present floor.
-    pub shown: BTreeMap<NodeId, Duration>,
     /// The open hall calls; of very many trips, those that stand for others.
     pub demand: Vec<HallDemand>,
     pub parked: BTreeMap<NodeId, Floor>,
@@ -42,16 +38,9 @@ pub struct PlanRequest {
 }
 
 impl PlanRequest {
-    /// The plan that this dispatcher makes for cars that move like this.
-    pub fn plan(&self, dispatcher: &mut dyn Dispatcher, kinematics: &Kinematics) -> Plan {
-        let detail = |car: &CarSituation| {
-            let shown = *self.shown.get(&car.car)?;
-            Some((car.car.clone(), CarDetail::estimate(&car.view, shown, kinematics)?))
-        };
-        let details = self.cars.iter().filter_map(detail).collect();
-        let Self { version: _, now, cars, shown: _, demand, parked, parking } = self;
-        let bank = Bank { now: *now, cars, details: &details, demand, parked };
-        let mut plan = dispatcher.plan(&bank);
+    pub fn plan(&self, dispatcher: &mut dyn Dispatcher) -> Plan {
+        let Self { version: _, now, cars, demand, parked, parking } = self;
+        let mut plan = dispatcher.plan(&Bank { now: *now, cars, demand, parked });
         if let Some(parking) = parking {
             parking.apply(&mut plan, cars);
         }

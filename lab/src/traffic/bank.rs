@@ -7,11 +7,9 @@ use elevator_driver::{
     Button, Climate, Direction, DoorCommand, DoorState, DriveFeedback, Floor, HallLantern,
     MotorCommand, PanelEvent, PanelInputs, PanelOutputs,
 };
-use elevator_fleet::car::{Car, CarEvent, CarSettings, CarTimer, ServedCall, Stops};
-use elevator_fleet::dispatch::{
-    Bank as Situation, CarDetail, CarSituation, Dispatcher, HallDemand, Plan,
-};
-use elevator_fleet::model::{CarPhase, HallCall, NodeId, Timestamp};
+use elevator_fleet::car::{Car, CarEvent, CarSettings, ServedCall, Stops};
+use elevator_fleet::dispatch::{Bank as Situation, CarSituation, Dispatcher, HallDemand, Plan};
+use elevator_fleet::model::{HallCall, NodeId, Timestamp};
 use elevator_simulator::SimulatedCar;
 use elevator_simulator::building::{Action, Building, Crowd, Landed, Passenger};
 
@@ -223,8 +221,6 @@ impl Bank {
             car_calls: cabin.calls.clone(),
         };
         let situations: Vec<_> = self.cabins.iter().map(situation).collect();
-        let detail = |cabin: &Cabin| (cabin.name.clone(), cabin.detail(&self.building, now));
-        let details = self.cabins.iter().map(detail).collect();
         let demand = self.calls.iter().map(|(&call, &pressed)| HallDemand {
             call,
             waited: self.now.saturating_sub(pressed),
@@ -235,7 +231,6 @@ impl Bank {
         let plan = self.dispatcher.plan(&Situation {
             now,
             cars: &situations,
-            details: &details,
             demand: &demand,
             // Cars are told at once: they show where they go.
             parked: &BTreeMap::new(),
@@ -399,22 +394,5 @@ impl Cabin {
                 HallLantern::Dark => None,
             },
         }
-    }
-
-    /// What a dispatcher may know besides the view.
-    fn detail(&self, building: &Building, now: Timestamp) -> CarDetail {
-        let open = self.car.door_fraction();
-        let seconds = |seconds: f64| Duration::from_secs_f64(seconds.max(0.0));
-        let door_left = match self.control.view(now).phase {
-            CarPhase::Opening => seconds((1.0 - open) * building.door_opening),
-            CarPhase::Closing => seconds(open * building.door_closing),
-            CarPhase::Open => match self.control.poll_timeout() {
-                Some((due, CarTimer::Dwell)) => due.since(now),
-                _ => seconds(building.dwell),
-            },
-            CarPhase::Idle | CarPhase::Moving { .. } | CarPhase::Homing => Duration::ZERO,
-        };
-        let shaft = self.car.shaft();
-        CarDetail { metres: shaft.position(), speed: shaft.speed().abs(), door_left }
     }
 }

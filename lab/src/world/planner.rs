@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use elevator_fleet::dispatch::{Kinematics, Plan};
+use elevator_fleet::dispatch::Plan;
 use elevator_fleet::model::{Call, NodeId};
 use elevator_fleet::node::PlanRequest;
 use elevator_fleet::wire::{NodeState, PlanEntry};
@@ -19,8 +19,7 @@ impl World {
         let Some(process) = machine.process.as_mut() else {
             return;
         };
-        let (version, mut plan) =
-            (request.version, request.plan(process.dispatcher.as_mut(), &Kinematics::default()));
+        let (version, mut plan) = (request.version, request.plan(process.dispatcher.as_mut()));
         if machine.leads_badly.is_some() {
             plan = Plan::default();
         }

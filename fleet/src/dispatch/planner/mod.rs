@@ -125,9 +125,7 @@ fn search(drives: &mut Drives<'_>, cars: usize, calls: usize) -> Vec<Option<usiz
 impl Dispatcher for Planner {
     /// As [`plan`](Self::plan), at the time of the last plan.
     fn assign(&mut self, cars: &[CarSituation], demand: &[HallDemand]) -> Assignments {
-        let details = BTreeMap::new();
-        let parked = BTreeMap::new();
-        let bank = Bank { now: self.now, cars, details: &details, demand, parked: &parked };
+        let bank = Bank { now: self.now, cars, demand, parked: &BTreeMap::new() };
         self.plan(&bank).assignments
     }
 
@@ -158,8 +156,7 @@ impl Dispatcher for Planner {
             let assignments = self.simple.assign(bank.cars, bank.demand);
             return Plan { assignments, ..Plan::default() };
         }
-        let start = |car: &&CarSituation| self.model.start(car, bank.details.get(&car.car));
-        let starts: Vec<Start> = cars.iter().map(start).collect();
+        let starts: Vec<Start> = cars.iter().map(|car| self.model.start(car)).collect();
         let reaches = |car: usize, call: usize| cars[car].view.reaches(demand[call].call);
         let crowds = Crowds::new(&self.model, &self.traffic, &calls);
         let weights = self.weights(&calls, cars.len());

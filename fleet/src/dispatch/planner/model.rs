@@ -3,7 +3,7 @@
 use elevator_driver::{Direction, Floor, FloorCount};
 
 use crate::dispatch::predict::{Predictor, micros, seconds};
-use crate::dispatch::{CarDetail, CarSituation, Kinematics};
+use crate::dispatch::{CarSituation, Kinematics};
 use crate::model::CarPhase;
 
 #[derive(Debug, Clone)]
@@ -134,7 +134,7 @@ impl Model {
         wants
     }
 
-    pub(super) fn start(&self, car: &CarSituation, detail: Option<&CarDetail>) -> Start {
+    pub(super) fn start(&self, car: &CarSituation) -> Start {
         let view = &car.view;
         let wants = self.wants(car);
         let stops: f64 = wants.iter().map(|&wanted| if wanted { 1.0 } else { 0.0 }).sum();
@@ -153,14 +153,12 @@ impl Model {
             riders: each * stops,
         };
         let elapsed = view.elapsed.as_secs_f64();
-        let left = |whole: f64| {
-            detail.map_or((whole - elapsed).max(0.0), |detail| detail.door_left.as_secs_f64())
-        };
+        let left = |whole: f64| (whole - elapsed).max(0.0);
         match view.phase {
             CarPhase::Idle | CarPhase::Homing => start.turn_freely(),
             CarPhase::Moving { direction, stop_at, next_stop } => {
                 let next = usize::from(next_stop.index());
-                start.reach = Some(self.reach(car, direction, detail));
+                start.reach = Some(self.reach(car, direction));
                 start.floor = next;
                 start.direction = Some(direction);
                 start.stops = (stop_at == next_stop).then_some((next, None));
@@ -186,41 +184,14 @@ impl Model {
         start
     }
 
-    fn reach(
-        &self,
-        car: &CarSituation,
-        direction: Direction,
-        detail: Option<&CarDetail>,
-    ) -> Vec<f64> {
+    /// By floor: seconds until the car can be at rest there.
+    fn reach(&self, car: &CarSituation, direction: Direction) -> Vec<f64> {
         let elapsed = micros(car.view.elapsed);
-        let mut height = 0.0;
-        let mut times = Vec::with_capacity(self.floors());
-        for index in 0..self.floors() {
-            let time = match (detail, super::floor(index), car.view.floor) {
-                (Some(detail), _, _) => {
-                    self.to_rest(f64::abs(height - detail.metres), detail.speed)
-                }
-                (None, Some(stop), Some(at)) => {
-                    seconds(self.predictor.flight(at, stop, direction, elapsed))
-                }
-                (None, None, _) | (None, _, None) => 0.0,
-            };
-            times.push(time);
-            height += self.kinematics.floor_height;
-        }
-        times
-    }
-
-    /// Seconds to rest `metres` ahead of a car that has this speed.
-    fn to_rest(&self, metres: f64, speed: f64) -> f64 {
-        let Kinematics { rated_speed: rated, acceleration, jerk, .. } = self.kinematics;
-        let peak = (acceleration * metres + speed * speed / 2.0).sqrt();
-        let smoothing = acceleration / jerk;
-        if peak <= rated {
-            return ((peak - speed).max(0.0) + peak) / acceleration + smoothing;
-        }
-        let ramps = (2.0 * rated * rated - speed * speed) / (2.0 * acceleration);
-        (2.0 * rated - speed) / acceleration + (metres - ramps) / rated + smoothing
+        let flight = |index| {
+            let (stop, at) = super::floor(index).zip(car.view.floor)?;
+            Some(seconds(self.predictor.flight(at, stop, direction, elapsed)))
+        };
+        (0..self.floors()).map(|index| flight(index).unwrap_or_default()).collect()
     }
 }
 

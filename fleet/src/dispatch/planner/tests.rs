@@ -24,8 +24,7 @@ fn plan_after(
     calls: &[HallDemand],
 ) -> Plan {
     let now = Timestamp::START + time;
-    let (details, parked) = (BTreeMap::new(), BTreeMap::new());
-    planner.plan(&Bank { now, cars, details: &details, demand: calls, parked: &parked })
+    planner.plan(&Bank { now, cars, demand: calls, parked: &BTreeMap::new() })
 }
 
 #[test]
@@ -104,8 +103,7 @@ fn cars_keep_the_places_that_they_were_told() {
     let places = |told: [Option<Floor>; 2]| {
         let named = [node("a"), node("b")].into_iter().zip(told);
         let parked = named.filter_map(|(car, at)| Some((car, at?))).collect();
-        let (now, details) = (Timestamp::START, BTreeMap::new());
-        let bank = Bank { now, cars: &cars, details: &details, demand: &[], parked: &parked };
+        let bank = Bank { now: Timestamp::START, cars: &cars, demand: &[], parked: &parked };
         let plan = planner().plan(&bank);
         [node("a"), node("b")].map(|car| plan.cars[&car].park)
     };

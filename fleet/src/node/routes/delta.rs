@@ -59,7 +59,7 @@ impl Node {
                 // A kiosk may show the car.
                 self.cabin.invalidate();
             }
-            self.dispatching.note_view(peer, &view, now);
+            self.dispatching.note_view(peer, &view);
             self.peers.note_car(peer, view, now);
         }
     }
