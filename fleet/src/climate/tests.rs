@@ -1,7 +1,5 @@
 use core::net::Ipv4Addr;
 
-use proptest::prelude::*;
-
 use super::readings::MOST_SOURCES;
 use super::*;
 use crate::model::{NodeId, Timestamp};
@@ -67,52 +65,22 @@ fn the_backlight_grows_with_the_root_of_the_light() {
     assert_eq!(settings.brightness(None), 255, "unknown");
 }
 
-fn step() -> impl Strategy<Value = (u64, Source, Reading)> {
-    let source = prop_oneof![
-        (0..4_u8).prop_map(|index| node(&format!("N{index}"))),
-        (0..4_usize).prop_map(device),
-    ];
-    let reading = (any::<Option<i8>>(), any::<Option<u8>>())
-        .prop_map(|(temperature, illuminance)| reads(temperature, illuminance));
-    (0..4_000_u64, source, reading)
-}
-
-proptest! {
-    /// K1, K2, V11, V12: against a list of all that was ever taken in.
-    #[test]
-    fn averages_are_over_the_latest_fresh_reading_of_each_unit(
-        steps in prop::collection::vec(step(), 1..40),
-        wait in 0..8_000_u64,
-    ) {
-        let (mut readings, mut taken, mut now) = (readings(), Vec::new(), 0);
-        for (wait, source, reading) in steps {
-            now += wait;
-            readings.record(source.clone(), reading, at(now));
-            taken.push((source, reading, now));
-        }
-        now += wait;
-        let latest: Vec<Reading> = taken
-            .iter()
-            .enumerate()
-            .filter(|(index, (source, _, at))| {
-                let later = taken[index + 1..].iter().any(|(other, ..)| other == source);
-                !later && now - at < 5_000
-            })
-            .map(|(_, (_, reading, _))| *reading)
-            .collect();
-        let degrees: Vec<f64> = latest.iter().filter_map(|r| r.temperature).map(f64::from).collect();
-        let lights: Vec<f64> = latest.iter().filter_map(|r| r.illuminance).map(f64::from).collect();
-        let mean = |values: &[f64]| {
-            let count = u32::try_from(values.len()).expect("few units");
-            (count > 0).then(|| values.iter().sum::<f64>() / f64::from(count))
-        };
-        let close = |shown: Option<f64>, mean: Option<f64>, by: f64| match (shown, mean) {
-            (Some(shown), Some(mean)) => (shown - mean).abs() <= by + 1e-9,
-            (shown, mean) => shown == mean,
-        };
-        let temperature = readings.temperature(at(now)).map(|tenths| f64::from(tenths) / 10.0);
-        prop_assert!(close(temperature, mean(&degrees), 0.05), "{temperature:?} {degrees:?}");
-        let illuminance = readings.illuminance(at(now)).map(f64::from);
-        prop_assert!(close(illuminance, mean(&lights), 0.5), "{illuminance:?} {lights:?}");
+/// K1, K2, V11, V12
+#[test]
+fn averages_are_over_the_latest_fresh_reading_of_each_unit() {
+    let mut readings = readings();
+    readings.record(node("A"), reads(Some(20), Some(10)), at(0));
+    readings.record(device(1), reads(Some(-3), None), at(1_000));
+    readings.record(node("B"), reads(None, Some(20)), at(2_000));
+    readings.record(node("A"), reads(Some(22), Some(11)), at(3_000));
+    for (now, temperature, illuminance) in [
+        // 15.5 is rounded.
+        (5_999, Some(95), Some(16)),
+        (6_000, Some(220), Some(16)),
+        (7_000, Some(220), Some(11)),
+        (8_000, None, None),
+    ] {
+        assert_eq!(readings.temperature(at(now)), temperature, "{now}");
+        assert_eq!(readings.illuminance(at(now)), illuminance, "{now}");
     }
 }

@@ -159,10 +159,6 @@ mod tests {
         Leg { from: floor(from), to: floor(to), start: LegEnd::Rest, end }
     }
 
-    fn leg(from: u8, to: u8) -> Leg {
-        leg_to(from, to, LegEnd::Rest)
-    }
-
     fn limit(times: &FlightTimes, from: u8, stop_at: u8) -> Duration {
         times.limit(floor(from), LegEnd::Rest, floor(stop_at), floors(), NOMINAL)
     }
@@ -172,18 +168,14 @@ mod tests {
         let mut times = FlightTimes::default();
         assert_eq!(limit(&times, 1, 2), Duration::from_secs(6));
         for _ in 0..ENOUGH {
-            times.learn(leg(1, 2), Duration::from_secs(2));
+            times.learn(leg_to(1, 2, LegEnd::Rest), Duration::from_secs(2));
         }
         assert_eq!(limit(&times, 1, 2), Duration::from_millis(2_150));
         assert_eq!(limit(&times, 2, 1), Duration::from_secs(6), "the other way");
-    }
-
-    #[test]
-    fn one_outlier_is_forgotten_once_the_window_is_full() {
-        let mut times = FlightTimes::default();
-        times.learn(leg(1, 2), Duration::from_mins(1));
+        // One outlier is forgotten once the window is full.
+        times.learn(leg_to(1, 2, LegEnd::Rest), Duration::from_mins(1));
         for _ in 1..WINDOW {
-            times.learn(leg(1, 2), Duration::from_secs(2));
+            times.learn(leg_to(1, 2, LegEnd::Rest), Duration::from_secs(2));
         }
         assert_eq!(limit(&times, 1, 2), Duration::from_millis(2_150));
     }
@@ -204,11 +196,12 @@ mod tests {
     #[test]
     fn what_is_learned_survives_a_restart_and_nonsense_does_not() {
         let mut times = FlightTimes::default();
-        let kept: Vec<FlightRecord> =
-            (0..WINDOW).filter_map(|_| times.learn(leg(1, 2), Duration::from_secs(2))).collect();
+        let kept: Vec<FlightRecord> = (0..WINDOW)
+            .filter_map(|_| times.learn(leg_to(1, 2, LegEnd::Rest), Duration::from_secs(2)))
+            .collect();
         assert_eq!(kept.len(), 1, "not every flight is written");
         let mut restored = FlightTimes::default();
-        let nonsense = FlightRecord { leg: leg(1, 77), samples: vec![1; 500] };
+        let nonsense = FlightRecord { leg: leg_to(1, 77, LegEnd::Rest), samples: vec![1; 500] };
         restored.restore(&[kept[0].clone(), nonsense], floors());
         assert_eq!(limit(&restored, 1, 2), limit(&times, 1, 2));
         assert_eq!(restored.legs.len(), 1);

@@ -16,18 +16,6 @@ fn under_way() -> World {
     world
 }
 
-#[test]
-fn car_between_floors_finds_the_floor_below_before_it_joins_the_group() {
-    let mut world = World::above(3);
-    world.tick();
-    assert!(world.is_out_for(Unavailable::Homing));
-    assert_eq!(world.car.indicator(), None);
-    world.run_until("homing", World::is_moving);
-    assert_eq!(world.car.motor(), MotorCommand::Home { direction: Direction::Down });
-    world.run_until("found", World::is_in_service);
-    assert_eq!(world.floor(), Some(floor(3)));
-}
-
 // F9
 #[test]
 fn car_that_does_not_reach_the_next_floor_in_time_hangs_for_good() {

@@ -220,22 +220,6 @@ fn motor_that_somebody_else_runs_in_a_car_that_is_out_of_service_does_not_latch(
     assert!(!world.is_hung(), "what it ran meanwhile is no evidence");
 }
 
-// H5
-#[test]
-fn drive_that_trips_while_it_looks_for_a_floor_is_spared_and_latches() {
-    let mut world = World::above(2);
-    world.faults.drive = Drive::Trips(2);
-    let mut starts = 0;
-    while !world.is_hung() {
-        let at_rest = !world.is_moving();
-        world.tick();
-        starts += u32::from(at_rest && world.is_moving());
-        let now = world.now;
-        assert!(now.since_start() < Duration::from_mins(10), "{starts}");
-    }
-    assert!(starts <= 10, "{starts} starts");
-}
-
 // H1: floor 1 alone has a sensor that works.
 #[test]
 fn dead_sensors_at_both_ends_are_no_hang() {
