@@ -43,11 +43,12 @@ pub(super) struct DoorCycle {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// Commanded to open.
-    Opening { since: Timestamp },
-    /// Open until the dwell is over.
-    Open { until: Timestamp },
-    /// Open because of an obstruction.
+    Opening {
+        since: Timestamp,
+    },
+    Open {
+        until: Timestamp,
+    },
     Obstructed,
     /// Open for as long as the service mode, the load or the stop switch requires.
     Held,
@@ -56,10 +57,13 @@ pub(super) enum Stage {
         /// How long the group counts on the attendant; `None` once it no longer does.
         until: Option<Timestamp>,
     },
-    /// Commanded to close.
-    Closing { since: Timestamp },
+    Closing {
+        since: Timestamp,
+    },
     /// Commanded to close regardless of presses and obstructions.
-    Nudging { since: Timestamp },
+    Nudging {
+        since: Timestamp,
+    },
 }
 
 impl Stage {

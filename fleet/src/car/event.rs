@@ -23,7 +23,6 @@ pub enum CarEvent {
     DriveRefused,
     /// A flight did not end at its stop, or went the wrong way: see [`HangCause::OffTarget`](crate::model::HangCause::OffTarget).
     OffTarget {
-        /// The floor at which it should have stopped.
         stop_at: Floor,
         /// The floor at which the car is, or `None` between two.
         at: Option<Floor>,

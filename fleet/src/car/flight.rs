@@ -36,7 +36,6 @@ pub(super) enum Overshoot {
     /// Once, which happens if a new stop is commanded a moment too late.
     Once {
         missed: Floor,
-        /// Whether that floor's sensor was seen.
         sensor: Sensor,
     },
 }

@@ -44,7 +44,6 @@ use crate::dispatch::CarPlan;
 use crate::model::{CarPhase, CarView, HallCall, Mode, Reason, Timestamp, Unavailable};
 use crate::seeded::{SeededBug, is_seeded};
 
-/// The calls that concern a car.
 #[derive(Debug, Clone, Copy)]
 pub struct Stops<'a> {
     pub car_calls: &'a BTreeSet<Floor>,

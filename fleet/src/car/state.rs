@@ -95,7 +95,6 @@ impl Halt {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Closed {
-    /// Normally.
     Freely,
     /// By nudging: the door does not open again here while there is a stop elsewhere, because
     /// presses could otherwise hold the car forever.

@@ -58,9 +58,7 @@ impl Dispatcher for CollectiveCost {
 struct Group {
     landing: HallCall,
     calls: Vec<HallCall>,
-    /// By car.
     reached: Vec<bool>,
-    /// Its car before.
     present: Option<usize>,
     /// Whether its present car is already stopping for it, or its passengers were told that car.
     is_fixed: bool,

@@ -92,7 +92,6 @@ impl Schedule {
         self.0.is_empty()
     }
 
-    /// The highest floor that it names.
     #[must_use]
     pub fn top(&self) -> Option<Floor> {
         self.0.iter().flat_map(|entry| &entry.parking.floors).max().copied()

@@ -7,7 +7,6 @@ use crate::model::named;
 
 named! {
     "a strategy"
-    /// Text that does not name a strategy.
     pub struct UnknownStrategy;
 
     /// By what rule a master assigns the hall calls (F17). Nodes of one fleet may differ in it:

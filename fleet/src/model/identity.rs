@@ -20,7 +20,6 @@ impl fmt::Display for Nonce {
 
 named! {
     "an election protocol"
-    /// Text that does not name a protocol.
     pub struct UnknownProtocol;
 
     /// The protocol that elects the master (C1). The same on all nodes of a fleet.

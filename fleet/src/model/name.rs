@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize, Serializer};
 /// The longest name, in bytes: short enough that a table of them fits a datagram.
 const LONGEST: usize = 16;
 
-/// Text that is not a name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("a name must be 1 to 16 letters, digits, dots, dashes or underscores, not {0:?}")]
 pub struct NameError(String);

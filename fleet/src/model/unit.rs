@@ -38,7 +38,6 @@ impl fmt::Display for Role {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Mac(pub [u8; 6]);
 
-/// Text that is not a MAC address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a MAC address is six pairs of hex digits separated by colons")]
 pub struct MacError;

@@ -132,7 +132,6 @@ impl Availability {
 
 named! {
     "a reason not to use a car"
-    /// Text that is no reason not to use a car.
     pub struct UnknownReason;
 
     /// Why no hall call may be assigned to a car.

@@ -19,7 +19,6 @@ pub(super) struct Guidance {
     /// The other cars may have been told something by the last master.
     inherits: bool,
     rest: Rest,
-    /// How each car was last seen.
     seen: BTreeMap<NodeId, CarView>,
 }
 

@@ -16,7 +16,6 @@ pub(super) struct Outside {
 }
 
 impl Outside {
-    /// The mastership has ended, or begins.
     pub(super) fn clear(&mut self) {
         self.since.clear();
     }

@@ -24,7 +24,6 @@ const MOST_OPEN: usize = 64;
 /// as 24 hexadecimal digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RequestId {
-    /// Who makes it, and may end what came of it.
     pub owner: u32,
     pub request: u64,
 }

@@ -7,12 +7,10 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::model::NodeId;
 
-/// Text that a setting can't have.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TextError {
     #[error("{length} bytes, more than the {most} allowed")]
     Long {
-        /// Its length, in bytes.
         length: usize,
         /// The greatest length, in bytes.
         most: usize,

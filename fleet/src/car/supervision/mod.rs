@@ -77,13 +77,11 @@ pub(super) enum Miss {
     /// The car passed its stop or stood there, but the sensor was silent.
     DeadSensor,
     DriveFault,
-    /// Either.
     Unclear,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FoundBy {
-    /// A flight ended at the floor's sensor.
     Standstill,
     Homing,
 }
@@ -118,7 +116,6 @@ impl Supervision {
         self.strikes.expire(now);
     }
 
-    /// Handles an active floor sensor: it works.
     pub(super) fn observe_floor(&mut self, floor: Option<Floor>) {
         self.progress.observe_floor(floor);
         self.strikes.observe(floor);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use elevator_driver::{DoorState, KeySwitch};
 
-use super::shaft::{World, floor};
+use super::shaft::{Event, World, floor};
 use crate::car::{CarEvent, Errand, SessionLeg};
 use crate::model::Mode;
 use crate::settings::{RequestId, SessionEnd};
@@ -34,12 +34,12 @@ fn is_over(world: &World) -> bool {
 // F19
 #[test]
 fn session_ends_in_time_whatever_becomes_of_its_panel() {
-    let nothing: fn(&mut World) = |_| {};
-    let key: fn(&mut World) = |world| {
+    let nothing: Event = |_| {};
+    let key: Event = |world| {
         world.key = KeySwitch::Independent;
         world.run_until("the key is read", |world| world.car.mode() == Mode::Independent);
     };
-    let restart: fn(&mut World) = |world| {
+    let restart: Event = |world| {
         world.disconnect();
         world.run(30);
         world.reconnect();

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use elevator_driver::{Direction, DoorState, KeySwitch};
 
-use super::shaft::{World, floor};
+use super::shaft::{Event, World, floor};
 use crate::car::Power;
 use crate::dispatch::CarPlan;
 
@@ -58,7 +58,7 @@ fn car_that_has_just_closed_its_door_waits_before_it_parks() {
 /// Each reason not to use the car is one not to park it, at rest or in flight.
 #[test]
 fn car_that_is_not_free_does_not_park() {
-    let reasons: [(&str, fn(&mut World)); 8] = [
+    let reasons: [(&str, Event); 8] = [
         // Its turn may have been given by a master that is gone: then it is in service.
         ("no power", |world| world.car.set_power(Power::Waiting, world.now)),
         ("independent", |world| world.key = KeySwitch::Independent),

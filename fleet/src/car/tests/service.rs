@@ -1,6 +1,6 @@
 use elevator_driver::{Button, Direction, DoorState, KeySwitch};
 
-use super::shaft::{World, floor};
+use super::shaft::{Event, World, floor};
 use crate::car::{CarSettings, ServedCall};
 use crate::model::{Mode, Unavailable};
 
@@ -125,21 +125,13 @@ fn turn(world: &mut World, key: KeySwitch) {
 /// ASME A17.1, phase II, begins at the recall floor: nobody with the key may be in the car.
 #[test]
 fn car_on_its_way_to_the_recall_floor_does_not_stop_for_the_key_or_for_a_command() {
-    let key = |world: &mut World| turn(world, KeySwitch::FireRecall);
-    let recall = |world: &mut World| command(world, Mode::FireRecall);
-    for key_first in [true, false] {
+    let key: Event = |world| turn(world, KeySwitch::FireRecall);
+    let recall: Event = |world| command(world, Mode::FireRecall);
+    for (first, then) in [(key, recall), (recall, key)] {
         let mut world = World::at(5).settled();
-        if key_first {
-            key(&mut world)
-        } else {
-            recall(&mut world)
-        }
+        first(&mut world);
         world.run_until("past floor 3", |w| w.car.indicator() == Some(floor(3)));
-        if key_first {
-            recall(&mut world)
-        } else {
-            key(&mut world)
-        }
+        then(&mut world);
         world.run_until_open_at(0);
         world.run(600);
         assert_eq!(world.car.mode(), Mode::FireRecall);

@@ -21,6 +21,9 @@ pub(super) const TICK: Duration = Duration::from_millis(100);
 const STOREY: i32 = 10;
 const START_DELAY: u32 = 2;
 
+/// Something that happens to a car.
+pub(super) type Event = fn(&mut World);
+
 /// What the car's world is like, and what has been seen of it.
 pub(super) struct World {
     pub(super) car: Car,

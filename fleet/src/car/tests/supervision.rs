@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use elevator_driver::{Direction, DoorState, KeySwitch, MotorCommand};
 
-use super::shaft::{Drive, World, floor};
+use super::shaft::{Drive, Event, World, floor};
 use crate::car::{Car, CarEvent, CarSettings, HangCause, ServedCall};
 use crate::model::{Reason, Unavailable};
 
@@ -118,8 +118,6 @@ fn drive_that_passes_one_stop_after_the_other_is_stopped() {
 // H1, H5: the time that the controller loses does not count.
 #[test]
 fn motor_without_progress_latches_whatever_happens_over_and_over() {
-    type Event = fn(&mut World);
-
     let stalls: Event = |world| world.car.handle_interrupted(Duration::ZERO, world.now);
     let loses_time: Event =
         |world| world.car.handle_interrupted(Duration::from_millis(200), world.now);

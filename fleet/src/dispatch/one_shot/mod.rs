@@ -105,7 +105,6 @@ pub struct Bank {
     cars: Vec<Car>,
 }
 
-/// A snapshot that describes no bank.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BankError {
     #[error("there are no cars")]

@@ -115,7 +115,6 @@ impl CarModel {
 }
 
 impl Start {
-    /// A car that was checked.
     pub(super) fn of(car: &Car) -> Self {
         let calls = (0..=u8::MAX).zip(&car.car_calls).filter(|(_, lit)| **lit);
         Self {

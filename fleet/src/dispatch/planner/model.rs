@@ -196,7 +196,6 @@ impl Model {
 }
 
 impl Start {
-    /// An empty car at rest has no direction yet.
     fn turn_freely(&mut self) {
         if self.is_empty() {
             self.direction = None;

@@ -65,7 +65,8 @@ impl World {
         }
         self.slip_on();
         let lazy = self.faults.drive == Drive::Lazy && self.moving.is_none();
-        if self.has_arrived() || self.trips() || lazy {
+        let trips = matches!(self.faults.drive, Drive::Trips(after) if self.running >= after);
+        if self.has_arrived() || trips || lazy {
             self.moving = None;
             self.running = 0;
             self.starting = START_DELAY;
@@ -135,14 +136,12 @@ impl World {
                 } else if self.faults.drive == Drive::NoLevelling {
                     self.is_at_end(direction) || self.sensor().is_some_and(is_past)
                 } else {
-                    self.floor() == Some(stop_at) || self.cannot_reach(stop_at, direction)
+                    // Past the stop it comes to rest at a floor of its own choice.
+                    let has_missed = self.has_passed(stop_at, direction) && self.floor().is_some();
+                    has_missed || self.floor() == Some(stop_at)
                 }
             }
         }
-    }
-
-    fn trips(&self) -> bool {
-        matches!(self.faults.drive, Drive::Trips(after) if self.running >= after)
     }
 
     /// The limit switches stop the drive, whatever the floor sensors say.
@@ -151,11 +150,6 @@ impl World {
             Direction::Up => self.floor() == Some(self.floors.top()),
             Direction::Down => self.floor() == Some(Floor::BOTTOM),
         }
-    }
-
-    /// Past the stop, or at the end of the shaft: the drive stops at a floor of its own choice.
-    fn cannot_reach(&self, stop_at: Floor, direction: Direction) -> bool {
-        self.has_passed(stop_at, direction) && self.floor().is_some()
     }
 
     fn has_passed(&self, floor: Floor, direction: Direction) -> bool {
