@@ -190,11 +190,11 @@ fn open_or_replace(
 ) -> Result<(Journal, Option<AuditEvent>), ClearError> {
     let has_run = journal::exists(data_dir) || commission::is_marked(data_dir);
     let rule = if has_run { Lost::Refuse } else { Lost::MakeAnew };
-    match Journal::open_claimed(data_dir, node, rule) {
+    match Journal::open_or(data_dir, node, rule) {
         Ok((journal, _)) => Ok((journal, None)),
         Err(JournalError::Lost { .. }) => {
             let loss = AuditEvent::LatchFound { latch: Latch::JournalLost };
-            let (journal, _) = Journal::open_claimed(data_dir, node, Lost::MakeAnew)?;
+            let (journal, _) = Journal::open_or(data_dir, node, Lost::MakeAnew)?;
             Ok((journal, Some(loss)))
         }
         Err(error) => Err(error.into()),

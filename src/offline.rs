@@ -48,7 +48,7 @@ impl Offline {
         let claim = Claim::new(data_dir).map_err(|error| refused(data_dir, error))?;
         let node = latch::owner(data_dir).or(node).ok_or(ClearError::Nameless)?;
         let lost = if commission::is_marked(data_dir) { Lost::Refuse } else { Lost::MakeAnew };
-        let (journal, restored) = Journal::open_claimed(data_dir, &node, lost)?;
+        let (journal, restored) = Journal::open_or(data_dir, &node, lost)?;
         let mut settings = Settings::default();
         for register in restored.settings {
             settings.merge(register);
@@ -75,9 +75,9 @@ impl Offline {
         let by = Words::entered(operator, &self.node);
         let incarnation = Nonce(getrandom::u64()?);
         let set = self.settings.set(setting.clone(), by, incarnation)?;
-        self.journal.write(&node::Change::Setting(set))?;
+        self.journal.write(node::Change::Setting(set))?;
         for key in self.settings.take_dropped() {
-            self.journal.write(&node::Change::ForgetSetting(key))?;
+            self.journal.write(node::Change::ForgetSetting(key))?;
         }
         let event = AuditEvent::Setting {
             operator: operator.to_owned(),

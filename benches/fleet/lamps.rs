@@ -80,7 +80,7 @@ fn presses(building: &Building, rounds: usize) -> (Vec<Duration>, Vec<Duration>)
 fn commits(building: &Building, count: usize) -> Vec<Duration> {
     let node = NodeId::new("spare").expect("a name");
     let (journal, _) = Journal::open(&building.data_dir("spare"), &node).expect("a journal");
-    let mut writer = JournalWriter::start(journal).expect("a thread");
+    let mut writer = JournalWriter::start(journal, None).expect("a thread");
     let runtime = tokio::runtime::Builder::new_current_thread();
     let runtime = { runtime }.build().expect("a runtime");
     let times = (1..=count as u64)

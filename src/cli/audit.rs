@@ -14,7 +14,7 @@ use super::{AnyNodeArgs, CommandError, PageArgs, output};
 use crate::clearance;
 use crate::client::{Client, ClientError, NodeUrl};
 use crate::config::HTTP_PORT;
-use crate::journal::{Account, AuditEvent, AuditRecord, OtherEvent};
+use crate::journal::{Account, AuditEvent, AuditRecord};
 use crate::latch::Latch;
 
 pub(super) const EXAMPLES: &str = "\
@@ -152,7 +152,8 @@ fn row(entry: &Entry) -> [String; 7] {
             let accepted: Vec<_> = ids.chain(anybody.then(|| "anybody".to_owned())).collect();
             only("fleet-keys", format!("sends {sent}, accepts {}", accepted.join(", ")))
         }
-        AuditEvent::Other(OtherEvent { kind, fields }) => {
+        AuditEvent::Other(fields) => {
+            let kind = fields.get("kind").and_then(serde_json::Value::as_str).unwrap_or("?");
             only(kind, serde_json::json!(fields).to_string())
         }
     };

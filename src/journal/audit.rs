@@ -91,20 +91,11 @@ pub(crate) enum AuditEvent {
         /// Messages are accepted without a key, because the configuration says so.
         accepts_anybody: bool,
     },
+    /// What another version of the program has recorded, or, of the kind `unreadable`, a record that
+    /// can't be parsed.
     #[serde(untagged)]
-    Other(OtherEvent),
+    Other(BTreeMap<String, Value>),
 }
-
-/// What another version of the program has recorded.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct OtherEvent {
-    /// The name in the record; [`UNREADABLE`] for a record that can't be parsed.
-    pub(crate) kind: String,
-    #[serde(flatten)]
-    pub(crate) fields: BTreeMap<String, Value>,
-}
-
-pub(crate) const UNREADABLE: &str = "unreadable";
 
 /// The account that gave a command, as reported by the system. Unlike the operator's name, it is
 /// not what somebody has typed.
@@ -126,19 +117,10 @@ pub(crate) struct Account {
 }
 
 impl AuditEvent {
-    /// The event that a node has these fleet keys in use, if they are others than those that were
-    /// recorded before, whatever is missing. What was recorded may be unknown: then nothing is known to
-    /// have changed.
-    pub(crate) fn change_of_keys(
-        recorded: Option<&FleetKeysStatus>,
-        keys: &FleetKeysStatus,
-    ) -> Option<Self> {
-        let in_use = |keys: &FleetKeysStatus| {
-            let FleetKeysStatus { sent, accepted, accepts_anybody, missing: _ } = keys.clone();
-            Self::FleetKeys { sent, accepted, accepts_anybody }
-        };
-        let (recorded, now) = (in_use(recorded?), in_use(keys));
-        (recorded != now).then_some(now)
+    /// The event that a node has these fleet keys in use, whatever is missing.
+    pub(crate) fn keys(status: FleetKeysStatus) -> Self {
+        let FleetKeysStatus { sent, accepted, accepts_anybody, missing: _ } = status;
+        Self::FleetKeys { sent, accepted, accepts_anybody }
     }
 }
 
@@ -159,15 +141,13 @@ impl AuditRecord {
 
     fn unreadable(node: NodeId, number: u64, bytes: &[u8]) -> Self {
         let text = String::from_utf8_lossy(bytes).into_owned();
-        let fields = [("number", number.into()), ("record", text.into())];
+        let fields =
+            [("kind", "unreadable".into()), ("number", number.into()), ("record", text.into())];
         Self {
             at: "?".to_owned(),
             node,
             program: "?".to_owned(),
-            event: AuditEvent::Other(OtherEvent {
-                kind: UNREADABLE.to_owned(),
-                fields: fields.map(|(name, value)| (name.to_owned(), value)).into(),
-            }),
+            event: AuditEvent::Other(fields.map(|(name, value)| (name.to_owned(), value)).into()),
         }
     }
 }
@@ -182,15 +162,11 @@ pub(crate) fn uncleared(records: &[AuditRecord]) -> Option<&AuditRecord> {
     (!matches!(last.event, ClearHang { .. })).then_some(last)
 }
 
-/// The fleet keys that the node had when they were last recorded; none, if they never were.
-pub(crate) fn last_fleet_keys(records: &[AuditRecord]) -> FleetKeysStatus {
-    let keys = records.iter().rev().find_map(|record| {
-        let AuditEvent::FleetKeys { sent, accepted, accepts_anybody } = record.event.clone() else {
-            return None;
-        };
-        Some(FleetKeysStatus { sent, accepted, accepts_anybody, missing: None })
-    });
-    keys.unwrap_or_default()
+/// The record of the fleet keys that the node had last; that of none, if there is none.
+pub(crate) fn last_fleet_keys(records: &[AuditRecord]) -> AuditEvent {
+    let mut events = records.iter().rev().map(|record| &record.event);
+    let last = events.find(|event| matches!(event, AuditEvent::FleetKeys { .. })).cloned();
+    last.unwrap_or_else(|| AuditEvent::keys(FleetKeysStatus::default()))
 }
 
 /// Every record, the oldest first.

@@ -20,10 +20,10 @@ mod record;
 mod tables;
 mod writer;
 
-use std::fs::{self, TryLockError};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use elevator_fleet::model::NodeId;
 use elevator_fleet::node::{Change, Restored};
@@ -32,9 +32,7 @@ use redb::backends::{FileBackend, InMemoryBackend};
 use redb::{Database, DatabaseError, StorageBackend};
 use tracing::info;
 
-pub(crate) use self::audit::{
-    Account, AuditEvent, AuditRecord, OtherEvent, last_fleet_keys, uncleared,
-};
+pub(crate) use self::audit::{Account, AuditEvent, AuditRecord, last_fleet_keys, uncleared};
 pub use self::error::JournalError;
 pub(crate) use self::place::{FILE, Stamp, exists, is_failing, stamp_of};
 use self::place::{file, make_directory, number, read, set_aside};
@@ -42,14 +40,11 @@ use self::tables::ReadError;
 pub(crate) use self::writer::{CommitTimes, Progress, Work, commit_times};
 pub use self::writer::{JournalWriter, SubmitError};
 use crate::latch::file::sync_directory;
+use crate::log;
 use crate::statistics::{Changes, Quarter, Slot};
-use crate::{log, retry};
 
 /// The database keeps no more of its file than this in memory, in bytes.
 const CACHE: usize = 1024 * 1024;
-
-/// How long the caretaker is given to read the journal: longer than it takes on a busy machine.
-const READING_LIMIT: Duration = Duration::from_secs(5);
 
 /// What to do if there is no sound journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -128,10 +123,9 @@ impl Journal {
         let backend = || {
             let file = file(path)?;
             place = Some(number(&file.metadata()?));
-            // The database does without where the file system has no locks.
-            if let Err(TryLockError::WouldBlock) = file.try_lock() {
-                return Err(DatabaseError::DatabaseAlreadyOpen);
-            }
+            // Only readers had it just now, and are done at once. The database does without where the
+            // file system has no locks.
+            file.lock().unwrap_or_default();
             FileBackend::new(file)
         };
         let (database, found) = open_database(backend, path, Some(node))?;
@@ -144,19 +138,6 @@ impl Journal {
         Ok((Self { file: place, ..journal }, restored))
     }
 
-    /// Like [`open_or`](Self::open_or), for a process that has claimed the directory: it waits for
-    /// the caretaker, which reads the tokens in the journal without a claim.
-    pub(crate) fn open_claimed(
-        directory: &Path,
-        node: &NodeId,
-        lost: Lost,
-    ) -> Result<(Self, Restored), JournalError> {
-        let open = || Self::open_or(directory, node, lost);
-        retry::while_it_passes(READING_LIMIT, open, |opened| {
-            matches!(opened, Err(JournalError::InUse { .. }))
-        })
-    }
-
     /// Goes on with a database that has been read, or makes a journal of an empty one. A disk that
     /// takes nothing is found out before the node depends on it.
     fn begin(
@@ -167,7 +148,7 @@ impl Journal {
     ) -> Result<(Self, Restored), JournalError> {
         let journal = Self { database, path: path.to_owned(), file: None };
         let begun = match &found {
-            Some(restored) => journal.write(&Change::Term(restored.term)).map_err(|error| *error),
+            Some(restored) => journal.write(Change::Term(restored.term)).map_err(|error| *error),
             None => tables::make(&journal.database, node)
                 .inspect(|()| info!(path = %path.display(), "journal made")),
         };
@@ -175,13 +156,9 @@ impl Journal {
         Ok((journal, found.unwrap_or_default()))
     }
 
-    /// Writes all or nothing; it is on disk when this returns. Returns the number of the last record
+    /// Writes all or nothing, as at this moment of the wall clock; it is on disk when this returns. Returns the number of the last record
     /// of the audit log, if there are new ones.
-    fn commit(&self, group: &Group) -> Result<u64, redb::Error> {
-        self.commit_at(group, SystemTime::now())
-    }
-
-    fn commit_at(&self, group: &Group, now: SystemTime) -> Result<u64, redb::Error> {
+    fn commit(&self, group: &Group, now: SystemTime) -> Result<u64, redb::Error> {
         let Group { changes, records, statistics } = group;
         if changes.is_empty() && records.is_empty() && statistics.is_empty() {
             return Ok(0);
@@ -210,16 +187,16 @@ impl Journal {
     }
 
     /// Writes one change; it is on disk when this returns.
-    pub(crate) fn write(&self, change: &Change) -> Result<(), Box<redb::Error>> {
-        let group = Group { changes: vec![change.clone()], ..Group::default() };
-        Ok(self.commit(&group).map(drop)?)
+    pub(crate) fn write(&self, change: Change) -> Result<(), Box<redb::Error>> {
+        let group = Group { changes: vec![change], ..Group::default() };
+        Ok(self.commit(&group, SystemTime::now()).map(drop)?)
     }
 
     /// Appends to the audit log, all or none; the records are on disk when this returns. Returns the
     /// number of the last one.
     pub(crate) fn record(&self, records: &[AuditRecord]) -> Result<u64, JournalError> {
         let group = Group { records: records.to_vec(), ..Group::default() };
-        self.commit(&group).map_err(|error| JournalError::Audit(Box::new(error)))
+        self.commit(&group, SystemTime::now()).map_err(|error| JournalError::Audit(Box::new(error)))
     }
 
     /// The audit log, the oldest record first.

@@ -32,12 +32,11 @@ pub(crate) fn exists(directory: &Path) -> bool {
 }
 
 /// What differs once a journal has changed: the number of its file, its length and its time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Stamp(Option<(u64, u64, SystemTime)>);
+pub(crate) type Stamp = Option<(u64, u64, SystemTime)>;
 
 pub(crate) fn stamp_of(directory: &Path) -> Stamp {
-    let file = fs::metadata(directory.join(FILE)).ok();
-    Stamp(file.and_then(|file| Some((file.ino(), file.len(), file.modified().ok()?))))
+    let file = fs::metadata(directory.join(FILE)).ok()?;
+    Some((file.ino(), file.len(), file.modified().ok()?))
 }
 
 /// The bytes of a file that nobody writes.
@@ -96,14 +95,8 @@ pub(super) fn set_aside(directory: &Path, path: &Path, reason: &str) {
 }
 
 fn free_name(directory: &Path) -> PathBuf {
-    let mut number = 1_u32;
-    loop {
-        let path = directory.join(format!("{DAMAGED}-{number}"));
-        if fs::symlink_metadata(&path).is_err() {
-            return path;
-        }
-        number += 1;
-    }
+    let mut names = (1_u32..).map(|number| directory.join(format!("{DAMAGED}-{number}")));
+    names.find(|path| fs::symlink_metadata(path).is_err()).unwrap_or_default()
 }
 
 /// The journal's file, which is created if missing. It records what passengers and operators did,

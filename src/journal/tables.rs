@@ -35,12 +35,13 @@ pub(super) const FORMAT: u64 = 3;
 
 type Bytes = &'static [u8];
 
-const ORDERS: TableDefinition<'_, Bytes, Bytes> = TableDefinition::new("orders");
-const FLIGHT_TIMES: TableDefinition<'_, Bytes, Bytes> = TableDefinition::new("flight-times");
-const SETTINGS: TableDefinition<'_, Bytes, Bytes> = TableDefinition::new("settings");
-const STATISTICS: TableDefinition<'_, u32, Bytes> = TableDefinition::new("statistics");
-const NUMBERS: TableDefinition<'_, &str, u64> = TableDefinition::new("numbers");
-const NAMES: TableDefinition<'_, &str, &str> = TableDefinition::new("names");
+pub(super) const ORDERS: TableDefinition<'_, Bytes, Bytes> = TableDefinition::new("orders");
+pub(super) const FLIGHT_TIMES: TableDefinition<'_, Bytes, Bytes> =
+    TableDefinition::new("flight-times");
+pub(super) const SETTINGS: TableDefinition<'_, Bytes, Bytes> = TableDefinition::new("settings");
+pub(super) const STATISTICS: TableDefinition<'_, u32, Bytes> = TableDefinition::new("statistics");
+pub(super) const NUMBERS: TableDefinition<'_, &str, u64> = TableDefinition::new("numbers");
+pub(super) const NAMES: TableDefinition<'_, &str, &str> = TableDefinition::new("names");
 
 const KEY_FORMAT: &str = "format";
 const KEY_TERM: &str = "term";

@@ -68,6 +68,14 @@ fn register(setting: Setting, counter: u64) -> Register {
     }
 }
 
+/// Everything that a journal holds, as text, with ages as they were written; `None` if there is none.
+fn held(database: &Database) -> Option<String> {
+    let restored = tables::read(database, UNSET).expect("sound")?;
+    let statistics = tables::read_statistics(database).expect("statistics");
+    let audit = super::audit::read(database).expect("an audit log");
+    Some(format!("{restored:#?} {statistics:#?} {audit:#?}"))
+}
+
 /// The flights from this floor to the next one.
 fn flights(from: u8, samples: Vec<u16>) -> FlightRecord {
     let leg =
@@ -82,7 +90,7 @@ fn open(directory: &TempDir) -> (Journal, Restored) {
 /// Writes these changes, as with a wall clock that has not been set.
 fn write(journal: &Journal, changes: Vec<Change>) {
     let group = Group { changes, ..Group::default() };
-    journal.commit_at(&group, UNSET).expect("on disk");
+    journal.commit(&group, UNSET).expect("on disk");
 }
 
 fn bytes(directory: &TempDir) -> Vec<u8> {

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use elevator_fleet::node::{Change, Lsn};
 pub(crate) use prometheus::Histogram as CommitTimes;
@@ -75,16 +75,11 @@ pub struct JournalWriter {
 }
 
 impl JournalWriter {
-    /// Starts the thread.
+    /// Starts the thread, which counts its commits.
     ///
     /// # Errors
     /// The system gives no thread.
-    pub fn start(journal: Journal) -> io::Result<Self> {
-        Self::start_counting(journal, None)
-    }
-
-    /// Starts the thread, which counts its commits.
-    pub(crate) fn start_counting(journal: Journal, times: Option<CommitTimes>) -> io::Result<Self> {
+    pub fn start(journal: Journal, times: Option<CommitTimes>) -> io::Result<Self> {
         let (work, queue) = sync_channel(WRITE_QUEUE);
         let (report, progress) = watch::channel(Progress::default());
         let thread = thread::Builder::new().name("journal".to_owned()).spawn(move || {
@@ -188,7 +183,9 @@ pub(super) fn write_all(
             }
         }
         let began = Instant::now();
-        if let Err(error) = journal.commit(&group).and_then(|_| Ok(journal.check_place()?)) {
+        if let Err(error) =
+            journal.commit(&group, SystemTime::now()).and_then(|_| Ok(journal.check_place()?))
+        {
             report.send_modify(|progress| progress.failure = Some(error.to_string()));
             return;
         }

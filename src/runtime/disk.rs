@@ -4,14 +4,15 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use elevator_fleet::model::NodeId;
-use elevator_fleet::node::{Change, FleetKeysStatus, Lsn, Restored};
+use elevator_fleet::node::{Change, Lsn, Restored};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use tracing::{error, info, warn};
 
 use super::{RunError, hang};
 use crate::journal::{
-    self, CommitTimes, Journal, JournalError, JournalWriter, Lost, Progress, SubmitError, Work,
+    self, AuditEvent, CommitTimes, Journal, JournalError, JournalWriter, Lost, Progress,
+    SubmitError, Work,
 };
 use crate::latch::{Latch, Refusal, commission};
 
@@ -66,20 +67,20 @@ struct Opened {
     writer: JournalWriter,
     restored: Restored,
     /// The fleet keys that the audit log has last.
-    fleet_keys: FleetKeysStatus,
+    fleet_keys: AuditEvent,
 }
 
 impl Home {
     fn open(&self, lost: Lost) -> Result<Opened, RunError> {
         let Self { directory, node, commits } = self;
-        let (journal, restored) = Journal::open_claimed(directory, node, lost)?;
+        let (journal, restored) = Journal::open_or(directory, node, lost)?;
         let audit = journal.audit()?;
         hang::check_audit(directory, &audit)?;
         let fleet_keys = journal::last_fleet_keys(&audit);
         if let Err(error) = commission::mark(directory, node, SystemTime::now()) {
             warn!(%error, "the node can't be marked as commissioned");
         }
-        let writer = JournalWriter::start_counting(journal, commits.clone());
+        let writer = JournalWriter::start(journal, commits.clone());
         Ok(Opened { writer: writer.map_err(RunError::Thread)?, restored, fleet_keys })
     }
 
@@ -119,7 +120,7 @@ impl Disk {
         directory: &Path,
         node: &NodeId,
         commits: Option<CommitTimes>,
-    ) -> Result<(Self, Restored, Option<FleetKeysStatus>), RunError> {
+    ) -> Result<(Self, Restored, Option<AuditEvent>), RunError> {
         let home = Home { directory: directory.to_owned(), node: node.clone(), commits };
         let disk =
             |state| Self { home: home.clone(), state, pause: FIRST_PAUSE, since: Instant::now() };

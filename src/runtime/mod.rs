@@ -35,7 +35,7 @@ use std::time::{Duration, Instant, SystemTime};
 use elevator_driver::MotorCommand;
 use elevator_fleet::car::HangEvidence;
 use elevator_fleet::model::Timestamp;
-use elevator_fleet::node::{Action, FleetKeysStatus, Node, Report};
+use elevator_fleet::node::{Action, Node, Report};
 use elevator_fleet::settings::Setting;
 use tokio::sync::{broadcast, mpsc, watch};
 use tokio::time::Sleep;
@@ -134,7 +134,7 @@ struct Running {
     disk: Disk,
     /// The fleet keys that the audit log has last; `None` until they are known, if the disk has failed
     /// at the start.
-    recorded_keys: Option<FleetKeysStatus>,
+    recorded_keys: Option<AuditEvent>,
     commands: Commands,
     planner: Planner,
     requests: mpsc::Receiver<Request>,
@@ -342,14 +342,14 @@ impl Running {
     }
 
     /// Records the fleet keys in use, if they are others than before. Those that are missing count for
-    /// nothing.
+    /// nothing. If what was recorded is unknown, nothing is known to have changed.
     fn record_keys(&mut self) {
         if self.mesh.keys().get().is_none() {
             return;
         }
-        let keys = self.mesh.keys().status();
-        if let Some(event) = AuditEvent::change_of_keys(self.recorded_keys.as_ref(), &keys)
-            && let Err(reason) = self.record(event)
+        let keys = AuditEvent::keys(self.mesh.keys().status());
+        if self.recorded_keys.as_ref().is_some_and(|recorded| *recorded != keys)
+            && let Err(reason) = self.record(keys.clone())
         {
             warn!(reason, "a change of the fleet keys is not in the audit log");
         }

@@ -21,10 +21,7 @@ struct Image {
 /// What opens in these bytes, as text; `None` if that is refused.
 fn opened(bytes: &[u8]) -> Option<String> {
     match in_memory(bytes, Path::new("memory"), None) {
-        Ok((database, restored)) => {
-            let log = crate::journal::audit::read(&database).expect("an audit log");
-            Some(format!("{restored:?} {log:?}"))
-        }
+        Ok((database, _)) => held(&database),
         // Of a read past its end memory says something else than a file.
         Err(
             JournalError::Damaged { .. }
@@ -35,11 +32,6 @@ fn opened(bytes: &[u8]) -> Option<String> {
     }
 }
 
-/// A floor is locked for the nth time.
-fn locked(count: u64) -> Change {
-    Change::Setting(register(Setting::FloorLock(floor(3), true), count))
-}
-
 /// Images with a newest commit of each kind.
 fn images() -> Vec<Image> {
     let directory = TempDir::new().expect("a directory");
@@ -48,7 +40,10 @@ fn images() -> Vec<Image> {
     let image = |step: u64| {
         match step % 4 {
             0 => drop(journal.record(&[hang(&step.to_string())]).expect("recorded")),
-            1 => write(&journal, vec![locked(step)]),
+            1 => {
+                let locked = register(Setting::FloorLock(floor(3), true), step);
+                write(&journal, vec![Change::Setting(locked)]);
+            }
             2 => write(&journal, vec![Change::Term(Term(step))]),
             _ => {
                 let served = Change::Record(record(step, 3, served()));

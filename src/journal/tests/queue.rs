@@ -13,7 +13,7 @@ async fn batches_that_wait_are_committed_together() {
     let directory = TempDir::new().expect("a directory");
     let times = commit_times().expect("a histogram");
     let (journal, _) = open(&directory);
-    let writer = JournalWriter::start_counting(journal, Some(times.clone())).expect("a thread");
+    let writer = JournalWriter::start(journal, Some(times.clone())).expect("a thread");
     let ((entered, waits), (go_on, gate)) = (sync_channel(1), sync_channel::<()>(1));
     let held_up = move |_: &Journal| {
         entered.send(()).expect("the test waits");
@@ -40,7 +40,7 @@ async fn a_full_disk_is_told_once_and_vouches_for_nothing_more() {
     let path = Path::new("the disk");
     let (database, found) = open_database(|| Ok(disk.clone()), path, None).expect("a database");
     let (journal, _) = Journal::begin(database, found, &node(), path).expect("a journal");
-    let mut writer = JournalWriter::start(journal).expect("a thread");
+    let mut writer = JournalWriter::start(journal, None).expect("a thread");
     let order = |sequence| vec![Change::Record(open_order(sequence))];
     writer.submit(Lsn(1), order(1)).expect("room");
     durable(&mut writer, Lsn(1)).await;
@@ -60,7 +60,7 @@ async fn a_journal_that_was_deleted_or_replaced_is_a_failed_disk() {
     for replaced in [false, true] {
         let directory = TempDir::new().expect("a directory");
         let path = directory.path().join(FILE);
-        let mut writer = JournalWriter::start(open(&directory).0).expect("a thread");
+        let mut writer = JournalWriter::start(open(&directory).0, None).expect("a thread");
         fs::remove_file(&path).expect("deleted");
         if replaced {
             fs::write(&path, "another file").expect("written");
