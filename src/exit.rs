@@ -6,7 +6,7 @@ use std::process::ExitCode;
 /// The exit codes of `liftmesh`. Their numbers and meanings stay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
-    /// Success; a node was told to stop by SIGINT, SIGTERM, or SIGHUP from its terminal.
+    /// Success; a node was told to stop by SIGINT or SIGTERM.
     Done = 0,
     /// A failure while running: a required part of a node ended, a command failed or timed out, or
     /// the program panicked.

@@ -17,46 +17,38 @@ const MOST_COMMANDS: u64 = 60;
 
 const HOUR: Duration = Duration::from_hours(1);
 
-/// How many accounts are counted one by one. More than these share what one may have: an operator at
-/// another node is known by a name only, and may give many.
-const MOST_ACCOUNTS: usize = 16;
-
 /// What decides how a command is recorded.
 #[derive(Debug, Default)]
 pub(super) struct Commands {
     /// Who gives the command that the node handles now, if it is entered here.
     pub(super) author: Option<Author>,
-    hours: Hours,
+    hour: Hour,
 }
 
-/// The commands of each account in its present hour.
+/// The commands of each account since a moment.
 #[derive(Debug, Default)]
-struct Hours(BTreeMap<String, Hour>);
-
-#[derive(Debug)]
 struct Hour {
     since: Timestamp,
-    commands: u64,
+    given: BTreeMap<String, u64>,
 }
 
-impl Hours {
+impl Hour {
     /// Counts a command; `false` if it is one too many for the log.
-    fn admits(&mut self, account: String, now: Timestamp) -> bool {
-        let is_counted = self.0.len() < MOST_ACCOUNTS || self.0.contains_key(&account);
-        let account = if is_counted { account } else { "other accounts".to_owned() };
-        let hour = self.0.entry(account).or_insert(Hour { since: now, commands: 0 });
-        hour.commands += 1;
-        hour.commands <= MOST_COMMANDS
+    fn admits(&mut self, account: String) -> bool {
+        let given = self.given.entry(account).or_default();
+        *given += 1;
+        *given <= MOST_COMMANDS
     }
 
-    /// Ends the hours that are over; returns what they had too many.
+    /// Begins the next hour; returns what the last one had too many.
     fn end(&mut self, now: Timestamp) -> Vec<AuditEvent> {
-        let over = self.0.extract_if(.., |_, hour| now.since(hour.since) >= HOUR);
-        let unrecorded = over.filter_map(|(account, hour)| {
-            let commands = hour.commands.saturating_sub(MOST_COMMANDS);
-            (commands > 0).then_some(AuditEvent::Unrecorded { account, commands })
-        });
-        unrecorded.collect()
+        let ended = std::mem::replace(self, Self { since: now, given: BTreeMap::new() });
+        let over = ended.given.into_iter().filter(|(_, given)| *given > MOST_COMMANDS);
+        let unrecorded = |(account, given)| {
+            let commands = given - MOST_COMMANDS;
+            AuditEvent::Unrecorded { account, commands }
+        };
+        over.map(unrecorded).collect()
     }
 }
 
@@ -80,7 +72,7 @@ impl Running {
         if setting.recall().is_some() {
             counted.push_str(" (fire recall)");
         }
-        if self.commands.hours.admits(counted, self.turned) {
+        if self.commands.hour.admits(counted) {
             let (key, value) = (setting.subject(), setting.to_string());
             self.record_or_warn(AuditEvent::Setting {
                 operator,
@@ -93,16 +85,18 @@ impl Running {
         }
     }
 
-    /// Records how many commands were too many in the hours that are over.
+    /// Records how many commands were too many, once the hour is over.
     pub(super) fn record_excess(&mut self, now: Timestamp) {
-        for event in self.commands.hours.end(now) {
-            self.record_or_warn(event);
+        if now.since(self.commands.hour.since) >= HOUR {
+            self.record_last_excess(now);
         }
     }
 
-    /// The node ends, and with it each hour.
-    pub(super) fn record_last_excess(&mut self) {
-        self.record_excess(self.turned + HOUR);
+    /// The node ends, and with it the hour.
+    pub(super) fn record_last_excess(&mut self, now: Timestamp) {
+        for event in self.commands.hour.end(now) {
+            self.record_or_warn(event);
+        }
     }
 
     fn record_or_warn(&self, event: AuditEvent) {
@@ -122,47 +116,17 @@ impl Running {
 mod tests {
     use super::*;
 
-    fn at(minutes: u64) -> Timestamp {
-        Timestamp::START + Duration::from_mins(minutes)
-    }
-
-    fn unrecorded(account: &str, commands: u64) -> AuditEvent {
-        AuditEvent::Unrecorded { account: account.to_owned(), commands }
-    }
-
-    /// How many of these commands of an account are recorded.
-    fn admitted(hours: &mut Hours, account: &str, commands: u64, now: Timestamp) -> usize {
-        (0..commands).filter(|_| hours.admits(account.to_owned(), now)).count()
-    }
-
     #[test]
     fn an_account_has_so_many_records_in_an_hour() {
-        let mut hours = Hours::default();
-        for (account, commands, minute, expected) in [
-            ("robot", 50, 0, 50),
-            ("robot", 50, 59, 10),
-            ("kovac at A", 1, 59, 1),
-            ("robot", 7, 59, 0),
-        ] {
-            let admitted = admitted(&mut hours, account, commands, at(minute));
-            assert_eq!(admitted, expected, "{account} after {minute} min");
-            assert_eq!(hours.end(at(minute)), []);
-        }
-        assert_eq!(hours.end(at(60)), [unrecorded("robot", 47)]);
-        assert_eq!(admitted(&mut hours, "robot", 61, at(61)), 60, "in the next hour");
-        assert_eq!(hours.end(at(120)), [], "one command of kovac is none too many");
-        assert_eq!(hours.end(at(121)), [unrecorded("robot", 1)]);
-        assert_eq!(hours.end(at(999)), []);
-    }
-
-    /// A typed name is no account.
-    #[test]
-    fn many_names_share_the_records_of_one() {
-        let mut hours = Hours::default();
-        let names = 0..10_000;
-        let recorded = names.filter(|name| hours.admits(format!("{name} at A"), at(1))).count();
-        assert_eq!(recorded as u64, MOST_ACCOUNTS as u64 + MOST_COMMANDS);
-        let rest = 10_000 - recorded as u64;
-        assert_eq!(hours.end(at(61)), [unrecorded("other accounts", rest)]);
+        let mut hour = Hour::default();
+        let mut admitted = |account: &str, commands: u64| {
+            (0..commands).filter(|_| hour.admits(account.to_owned())).count()
+        };
+        assert_eq!([admitted("robot", 50), admitted("robot", 50)], [50, 10]);
+        assert_eq!([admitted("kovac at A", 1), admitted("robot", 7)], [1, 0]);
+        let unrecorded = AuditEvent::Unrecorded { account: "robot".to_owned(), commands: 47 };
+        assert_eq!(hour.end(Timestamp::START + HOUR), [unrecorded]);
+        assert!(hour.admits("robot".to_owned()), "in the next hour");
+        assert_eq!(hour.end(Timestamp::START + 2 * HOUR), []);
     }
 }

@@ -30,7 +30,7 @@ mod supervisor;
 
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 use elevator_driver::MotorCommand;
 use elevator_fleet::car::HangEvidence;
@@ -69,8 +69,7 @@ pub enum Outcome {
     Hung(HangEvidence),
 }
 
-/// Runs a node until it is told to stop by SIGINT or SIGTERM, or by SIGHUP if it was started in a
-/// terminal, or until its car hangs.
+/// Runs a node until it is told to stop by SIGINT or SIGTERM, or until its car hangs.
 ///
 /// One thread is enough: a current-thread runtime with I/O and time enabled. Do not drop it in a
 /// way that waits for blocking tasks without limit; use `Runtime::shutdown_timeout`.
@@ -173,7 +172,6 @@ impl Running {
             }
             self.check_interruption(planned);
             self.handle(event);
-            self.check_planner();
             self.refresh_wall_clock();
             self.show_life();
             if let Some(evidence) = self.hung {
@@ -236,17 +234,8 @@ impl Running {
         if late.is_some() || has_lapsed {
             let unwatched = if has_lapsed { self.lease } else { Duration::ZERO };
             let late = late.unwrap_or_default().max(unwatched);
-            self.planner.excuse(late);
             self.node.handle_interrupted(late, now);
             self.drain();
-        }
-    }
-
-    /// A group whose master makes no plans would wait forever; another node leads it better.
-    fn check_planner(&mut self) {
-        if self.failure.is_none() && self.planner.is_stuck(Instant::now()) {
-            let (part, reason) = ("the planner", "it is stuck on a plan".to_owned());
-            self.failure = Some(Failure { part, reason });
         }
     }
 
@@ -406,7 +395,6 @@ impl Running {
         }
         self.log.log(report);
         self.presses.note(report, |press| self.node.orders().get(press).is_some());
-        self.supervisor.note(report);
         // There may be no listener. Rotations of the mastership are not an event.
         if self.reports.receiver_count() > 0
             && !matches!(report, Report::Rotated { .. })

@@ -18,10 +18,6 @@ const PLAN_QUEUE: usize = 1;
 /// A plan that takes longer than this is reported. Meanwhile the previous plan stays in force.
 const SLOW: Duration = Duration::from_secs(5);
 
-/// A plan that takes longer than this never arrives: the thread counts as stuck. A thousand times
-/// what the largest bank takes on a slow computer.
-const STUCK: Duration = Duration::from_mins(1);
-
 /// How long a shutdown waits for a plan that is being made.
 const END_LIMIT: Duration = Duration::from_secs(2);
 
@@ -32,14 +28,16 @@ pub(super) type PlanAnswer = (PlanVersion, Plan);
 pub(super) struct Planner {
     requests: SyncSender<PlanRequest>,
     plans: mpsc::Receiver<PlanAnswer>,
-    state: PlannerState,
+    /// While a plan is being made.
+    busy: Option<Busy>,
     thread: JoinHandle<()>,
 }
 
 #[derive(Debug)]
-enum PlannerState {
-    Idle,
-    Busy { since: Instant, told: bool, next: Option<PlanRequest> },
+struct Busy {
+    since: Instant,
+    told: bool,
+    next: Option<PlanRequest>,
 }
 
 impl Planner {
@@ -50,48 +48,30 @@ impl Planner {
         let thread = thread::Builder::new()
             .name("planner".to_owned())
             .spawn(move || plan_all(dispatcher.as_mut(), &asked, &answer))?;
-        Ok(Self { requests, plans, state: PlannerState::Idle, thread })
+        Ok(Self { requests, plans, busy: None, thread })
     }
 
     /// Requests a plan. Never waits; of several requests made while a plan is in progress, the
     /// latest counts.
     pub(super) fn ask(&mut self, request: PlanRequest) {
-        match &mut self.state {
-            PlannerState::Busy { since, told, next } => {
-                if since.elapsed() >= SLOW && !*told {
-                    *told = true;
-                    warn!("the planner is slow: hall calls stay with their cars");
-                }
-                *next = Some(request);
-            }
-            PlannerState::Idle => self.hand_over(request),
+        let Some(busy) = &mut self.busy else {
+            return self.hand_over(request);
+        };
+        if busy.since.elapsed() >= SLOW && !busy.told {
+            busy.told = true;
+            warn!("the planner is slow: hall calls stay with their cars");
         }
+        busy.next = Some(request);
     }
 
     /// Waits for the next plan; `None` if the thread has ended, which only a fault can cause.
     /// Cancel-safe: no plan is lost.
     pub(super) async fn plan(&mut self) -> Option<PlanAnswer> {
         let plan = self.plans.recv().await?;
-        let busy = std::mem::replace(&mut self.state, PlannerState::Idle);
-        if let PlannerState::Busy { next: Some(next), .. } = busy {
+        if let Some(next) = self.busy.take().and_then(|busy| busy.next) {
             self.hand_over(next);
         }
         Some(plan)
-    }
-
-    /// Whether the thread is stuck in a plan.
-    pub(super) fn is_stuck(&self, now: Instant) -> bool {
-        match self.state {
-            PlannerState::Idle => false,
-            PlannerState::Busy { since, .. } => now.saturating_duration_since(since) >= STUCK,
-        }
-    }
-
-    /// The process, including the thread, did not run for `late`.
-    pub(super) fn excuse(&mut self, late: Duration) {
-        if let PlannerState::Busy { since, .. } = &mut self.state {
-            *since += late;
-        }
     }
 
     /// Ends the thread once it has finished its current plan, within a limit.
@@ -112,7 +92,7 @@ impl Planner {
         if self.requests.try_send(request).is_err() {
             debug!("the planner takes no request");
         }
-        self.state = PlannerState::Busy { since: Instant::now(), told: false, next: None };
+        self.busy = Some(Busy { since: Instant::now(), told: false, next: None });
     }
 }
 
@@ -127,54 +107,5 @@ fn plan_all(
         if plans.blocking_send((request.version, plan)).is_err() {
             return;
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeMap;
-
-    use elevator_fleet::dispatch::Assignments;
-    use elevator_fleet::model::Timestamp;
-
-    use super::*;
-
-    /// A dispatcher that never finishes.
-    #[derive(Debug)]
-    struct Stuck(Receiver<()>);
-
-    impl Dispatcher for Stuck {
-        fn assign(
-            &mut self,
-            _cars: &[elevator_fleet::dispatch::CarSituation],
-            _demand: &[elevator_fleet::dispatch::HallDemand],
-        ) -> Assignments {
-            assert!(self.0.recv().is_err(), "nobody sends anything");
-            Assignments::new()
-        }
-    }
-
-    #[test]
-    fn a_thread_that_is_at_one_plan_for_a_minute_is_stuck() {
-        let (release, let_go) = sync_channel(1);
-        let mut planner = Planner::start(Box::new(Stuck(let_go))).expect("a thread");
-        let begun = Instant::now();
-        assert!(!planner.is_stuck(begun + 2 * STUCK), "it is idle");
-        planner.ask(PlanRequest {
-            version: PlanVersion::default(),
-            now: Timestamp::START,
-            cars: Vec::new(),
-            demand: Vec::new(),
-            parked: BTreeMap::new(),
-            parking: None,
-        });
-        assert!(!planner.is_stuck(begun + STUCK / 2));
-        let late = begun + 2 * STUCK;
-        assert!(planner.is_stuck(late));
-        // The process was suspended all the while.
-        planner.excuse(2 * STUCK);
-        assert!(!planner.is_stuck(late + STUCK / 2));
-        assert!(planner.is_stuck(late + 2 * STUCK));
-        drop(release);
     }
 }

@@ -123,7 +123,6 @@ impl Running {
         running.node.start(now);
         running.drain();
         running.turned = running.clock.now();
-        running.supervisor.show(running.node.node_state());
         running.supervisor.ready();
         Ok(running)
     }

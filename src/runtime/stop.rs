@@ -1,10 +1,9 @@
 //! The shutdown of a node.
 
-use std::fs::File;
 use std::io;
 
 use futures_util::future::OptionFuture;
-use tokio::signal::unix::{Signal, SignalKind, signal as listen};
+use tokio::signal::unix::{SignalKind, signal as listen};
 use tracing::{error, info, warn};
 
 use super::{Ending, Event, Latching, Running};
@@ -13,73 +12,27 @@ use crate::journal::{AuditRecord, Work};
 use crate::mqtt::Mqtt;
 use crate::panel::Panel;
 
-/// Completes at SIGINT or SIGTERM after the call, or at SIGHUP if a terminal has hung up.
+/// Completes at SIGINT or SIGTERM after the call. SIGHUP, which would end the process without stopping
+/// the motor, has no effect from then on.
 pub(super) fn signal() -> io::Result<impl Future<Output = ()>> {
     let mut interrupt = listen(SignalKind::interrupt())?;
     let mut terminate = listen(SignalKind::terminate())?;
-    let mut hang_up = HangUp::listen()?;
+    let hang_up = listen(SignalKind::hangup())?;
     Ok(async move {
         let name = tokio::select! {
             _ = interrupt.recv() => "SIGINT",
             _ = terminate.recv() => "SIGTERM",
-            () = hang_up.ends() => "SIGHUP",
         };
         info!(signal = name, "told to stop");
+        drop(hang_up);
     })
-}
-
-/// The effect of SIGHUP. By default it would end the process without stopping the motor.
-enum HangUp {
-    /// The node was started in a terminal that closes: it shuts down.
-    Ends(Signal),
-    /// A daemon, which has nothing to reload: it continues.
-    Nothing(Signal),
-    /// The caller has arranged for the node to continue (`nohup`).
-    Ignored,
-}
-
-impl HangUp {
-    fn listen() -> io::Result<Self> {
-        if is_ignored(SignalKind::hangup()) {
-            return Ok(Self::Ignored);
-        }
-        let signal = listen(SignalKind::hangup())?;
-        // Only a process that has a terminal can open this one.
-        Ok(match File::open("/dev/tty") {
-            Ok(_) => Self::Ends(signal),
-            Err(_) => Self::Nothing(signal),
-        })
-    }
-
-    async fn ends(&mut self) {
-        match self {
-            Self::Ends(signal) => {
-                signal.recv().await;
-            }
-            Self::Nothing(signal) => {
-                while signal.recv().await.is_some() {
-                    info!("SIGHUP: there is nothing to reload, the node continues");
-                }
-                std::future::pending::<()>().await;
-            }
-            Self::Ignored => std::future::pending().await,
-        }
-    }
-}
-
-/// Whether the caller of this process made it ignore a signal.
-fn is_ignored(signal: SignalKind) -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-    mask.is_some_and(|mask| mask >> (signal.as_raw_value() - 1) & 1 == 1)
 }
 
 impl Running {
     /// Stops the motor, writes what is queued and informs the supervisor: all at once, each within
     /// its own time limit, 4 s at most.
     pub(super) async fn end(mut self, ending: &Ending, latching: Option<Latching>) {
-        self.record_last_excess();
+        self.record_last_excess(self.turned);
         if let Some(latching) = &latching {
             // The car was already stopped, its brain has nothing left to send to it, and the others
             // were informed.

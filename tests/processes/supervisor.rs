@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::os::unix::net::UnixDatagram;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use liftmesh_harness::building::{Building, Line, PATIENCE};
@@ -67,13 +67,12 @@ impl Supervisor {
 }
 
 #[test]
-fn the_supervisor_gets_readiness_state_keepalives_and_end() {
+fn the_supervisor_gets_readiness_keepalives_and_end() {
     let supervisor = Supervisor::new();
     let mut building = Building::new(4, Line::Serial);
     building.install("A", 1);
     supervisor.start(&mut building, "A");
     supervisor.wait_for("READY=1");
-    supervisor.wait_for("STATUS=master; car in service");
     supervisor.wait_for("WATCHDOG=1");
     // A loop that hangs is silent.
     building.signal("A", Signal::STOP);
@@ -85,7 +84,7 @@ fn the_supervisor_gets_readiness_state_keepalives_and_end() {
 
     // F9: it hears of a hang before the end.
     supervisor.start(&mut building, "A");
-    supervisor.wait_for("STATUS=master; car in service");
+    building.wait_in_service(&["A"]);
     building.tell("A", "fault motor stuck");
     building.press("A", building.car_call(3));
     supervisor.wait_for("STOPPING=1\nSTATUS=the car hung");
@@ -159,49 +158,23 @@ pub(super) fn terminal() -> (File, File) {
     (File::from(master), File::from(side))
 }
 
-/// A node that is started by this program, with this as its standard input, and is in service.
-fn started_by(wrapper: &[&str], stdin: impl Into<Stdio>) -> Building {
+/// S2: the terminal in which a node was started is closed; and a daemon has nothing to read again.
+#[test]
+fn a_node_goes_on_at_sighup() {
+    if !has_setsid() {
+        return;
+    }
+    let (far_end, terminal) = terminal();
     let mut building = Building::new(20, Line::Serial);
     building.install("A", 1);
-    building.start_by("A", wrapper, stdin);
+    building.start_by("A", &["setsid", "--ctty"], terminal);
     building.wait_in_service(&["A"]);
-    building
-}
-
-/// S2: the terminal in which a node was started is closed.
-#[test]
-fn a_node_whose_terminal_hangs_up_ends_in_order() {
-    if !has_setsid() {
-        return;
-    }
-    let (far_end, terminal) = terminal();
-    let mut building = started_by(&["setsid", "--ctty"], terminal);
     building.fly("A", 19);
     drop(far_end);
-    assert!(building.exit("A").success());
-    building.wait("the motor stands", |building| building.car("A").driven.is_none());
-    assert_eq!(building.car("A").watchdog_stops, 0, "the node stopped it");
-}
-
-/// A daemon has no terminal, and nothing to read again; another node was started to outlive its own.
-#[test]
-fn a_node_that_has_no_terminal_or_outlives_it_goes_on_at_sighup() {
-    if !has_setsid() {
-        return;
-    }
-    let mut daemon = started_by(&["setsid"], Stdio::null());
-    let (far_end, terminal) = terminal();
-    let ignores = ["setsid", "--ctty", "sh", "-c", "trap '' HUP; exec \"$@\"", "sh"];
-    let mut survivor = started_by(&ignores, terminal);
-    drop(far_end);
-    for building in [&mut daemon, &mut survivor] {
-        building.signal("A", Signal::HUP);
-        building.fly("A", 19);
-    }
-    daemon.wait("it says so", |building| building.logged("A").contains("SIGHUP"));
-    for building in [&mut daemon, &mut survivor] {
-        assert!(building.stop("A").success());
-    }
+    building.signal("A", Signal::HUP);
+    building.fly("A", 0);
+    assert!(building.stop("A").success());
+    assert_eq!(building.car("A").watchdog_stops, 0);
 }
 
 /// A program that reads the log gets objects.
