@@ -5,22 +5,24 @@
 //! the node itself runs, everything that it uses counts as correct, and it says what it hears.
 
 mod certificate;
-mod clock;
 mod disk;
 mod fleet;
 mod network;
 mod node;
 mod panel;
 
+use std::env;
 use std::error::Error;
 use std::fmt;
 use std::fs::{self, File, TryLockError};
-use std::io::{self, ErrorKind};
+use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::time::SystemTime;
 
 use elevator_fleet::wire::keyring::Keyring;
 use rustix::fs::{Access, access};
+use rustix::io::Errno;
 use rustix::process::geteuid;
 use serde::Serialize;
 
@@ -95,7 +97,7 @@ pub(crate) fn examine(settings: &Settings) -> Vec<Finding> {
         add("journal", disk::journal(place, &settings.node, running));
     }
     add("disk", disk::disk(place));
-    add("clock", clock::clock());
+    add("clock", clock());
     add("address", network::address(settings));
     add("broadcast", network::broadcast(address, settings.broadcast));
     add("fleet_keys", fleet_keys(&keys, owner));
@@ -106,7 +108,7 @@ pub(crate) fn examine(settings: &Settings) -> Vec<Finding> {
         add("operator.read_only_socket", read_only_socket(reading, running));
     }
     if let (Some(address), Some(files)) = (settings.http, &settings.tls) {
-        add("http.certificate", certificate::certificate(files, address, place));
+        add("http.certificate", certificate::certificate(files, address, owner));
     }
     if let Some(mqtt) = &settings.mqtt {
         add("mqtt.broker", broker(mqtt));
@@ -121,6 +123,27 @@ pub(crate) fn examine(settings: &Settings) -> Vec<Finding> {
         findings.push(finding("node", verdict));
     }
     findings
+}
+
+/// The clock of the day, which a node needs for its displays, audit log and events; no car moves by it.
+fn clock() -> Verdict {
+    let (now, made) = (SystemTime::now(), env::current_exe().and_then(fs::metadata));
+    let shown = humantime::format_rfc3339_seconds(now);
+    if made.and_then(|program| program.modified()).is_ok_and(|made| now < made) {
+        return Verdict::warning(
+            format!("it is {shown}, before this program was built: the clock is slow"),
+            "set the clock, for example with `timedatectl set-ntp true`",
+        );
+    }
+    // systemd-timesyncd makes the directory, and the file once it has the time.
+    let timesync = Path::new("/run/systemd/timesync");
+    if timesync.exists() && !timesync.join("synchronized").exists() {
+        return Verdict::warning(
+            format!("it is {shown}, and systemd-timesyncd has not heard from a time server"),
+            "let the computer reach its time server, or set NTP= in timesyncd.conf",
+        );
+    }
+    Verdict::good(format!("it is {shown}"))
 }
 
 fn broker(settings: &MqttSettings) -> Verdict {
@@ -245,8 +268,9 @@ fn fleet_keys(keys: &Keys, owner: Option<u32>) -> Verdict {
     if let KeyError::Files(errors) = &error
         && errors.iter().all(is_open)
     {
-        let why = "whether the node can read the file depends on its user: run this as that user";
-        return Verdict::unchecked(why.to_owned());
+        return Verdict::unchecked(
+            "whether the node can read the file depends on its user: run this as that user",
+        );
     }
     Verdict::wrong(
         error.to_string(),
@@ -261,17 +285,16 @@ fn fleet_keys(keys: &Keys, owner: Option<u32>) -> Verdict {
 fn files(path: &Path) -> Verdict {
     for name in ["journal.redb", "node.lock", "commissioned.toml"] {
         let file = path.join(name);
+        let shown = file.display();
         if data_dir::is_irregular(&file) {
-            let what = format!("{} is not a regular file", file.display());
-            return Verdict::wrong(what, "move it away");
+            return Verdict::wrong(format!("{shown} is not a regular file"), "move it away");
         }
-        if let Err(error) = access(&file, Access::READ_OK | Access::WRITE_OK)
-            && io::Error::from(error).kind() != ErrorKind::NotFound
-        {
-            return Verdict::wrong(
-                format!("{} can't be read and written: {error}", file.display()),
-                "give it to the node's user",
-            );
+        match access(&file, Access::READ_OK | Access::WRITE_OK) {
+            Ok(()) | Err(Errno::NOENT) => {}
+            Err(error) => {
+                let what = format!("{shown} can't be read and written: {error}");
+                return Verdict::wrong(what, "give it to the node's user");
+            }
         }
     }
     Verdict::good(format!("{} can be read and written", path.display()))
@@ -279,15 +302,11 @@ fn files(path: &Path) -> Verdict {
 
 fn makeable(path: &Path) -> Verdict {
     let above = path.ancestors().skip(1).find(|above| above.exists());
-    let above = above.map_or_else(|| PathBuf::from("."), Path::to_owned);
-    match access(&above, Access::WRITE_OK | Access::EXEC_OK) {
-        Ok(()) => Verdict::good(format!("{} will be created when the node starts", path.display())),
+    let (above, shown) = (above.unwrap_or(Path::new(".")), path.display());
+    match access(above, Access::WRITE_OK | Access::EXEC_OK) {
+        Ok(()) => Verdict::good(format!("{shown} will be created when the node starts")),
         Err(error) => Verdict::wrong(
-            format!(
-                "{} is missing and can't be created in {}: {error}",
-                path.display(),
-                above.display()
-            ),
+            format!("{shown} is missing and can't be created in {}: {error}", above.display()),
             "create it for the node's user",
         ),
     }

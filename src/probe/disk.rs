@@ -1,6 +1,5 @@
 //! The disk: room, whether it outlives a power cut, and whether the journal opens.
 
-use std::fs;
 use std::path::Path;
 
 use elevator_fleet::model::NodeId;
@@ -16,9 +15,6 @@ use crate::latch;
 const LITTLE: u64 = 64 << 20;
 const NOTHING: u64 = 1 << 20;
 
-/// A journal that is larger is not read.
-const LARGEST: u64 = 256 << 20;
-
 /// File systems in memory, by the magic numbers of `statfs(2)`.
 const IN_MEMORY: [(u64, &str); 2] = [(0x0102_1994, "tmpfs"), (0x8584_58f6, "ramfs")];
 
@@ -26,17 +22,13 @@ pub(super) fn disk(data_dir: &Path) -> Verdict {
     let Some(place) = data_dir.ancestors().find(|place| place.exists()) else {
         return Verdict::unchecked(format!("no part of {} exists", data_dir.display()));
     };
+    let shown = place.display();
     let room = match statvfs(place) {
         Ok(disk) => disk.f_bavail.saturating_mul(disk.f_frsize),
-        Err(error) => return Verdict::unchecked(format!("{}: {error}", place.display())),
+        Err(error) => return Verdict::unchecked(format!("{shown}: {error}")),
     };
     #[expect(clippy::cast_sign_loss, reason = "a magic number has 32 bits, whatever its type")]
     let kind = statfs(place).ok().map(|disk| disk.f_type as u64 & 0xffff_ffff);
-    judge(place, room, kind)
-}
-
-fn judge(place: &Path, room: u64, kind: Option<u64>) -> Verdict {
-    let shown = place.display();
     let free = format!("{} MiB are free on the disk of {shown}", room >> 20);
     if room < NOTHING {
         return Verdict::wrong(free, "make room: a node that can't write lights fewer lamps");
@@ -47,10 +39,7 @@ fn judge(place: &Path, room: u64, kind: Option<u64>) -> Verdict {
             "put data_dir on a disk",
         );
     }
-    if room < LITTLE {
-        return Verdict::warning(free, "make room");
-    }
-    Verdict::good(free)
+    if room < LITTLE { Verdict::warning(free, "make room") } else { Verdict::good(free) }
 }
 
 /// Whether the node's journal can be read.
@@ -68,70 +57,31 @@ pub(super) fn journal(data_dir: &Path, node: &NodeId, running: Running) -> Verdi
         );
     }
     if running == Running::Yes {
-        return Verdict::good("it is in use by this node, which is running".to_owned());
+        return Verdict::good("it is in use by this node, which is running");
     }
     if !journal::exists(data_dir) {
-        return Verdict::good("none yet; the first start creates it".to_owned());
+        return Verdict::good("none yet; the first start creates it");
     }
-    let size = match fs::symlink_metadata(&file) {
-        Ok(found) if !found.is_file() => {
-            return Verdict::wrong(format!("{shown} is not a regular file"), "move it away");
-        }
-        Ok(found) => found.len(),
-        Err(error) => return Verdict::unchecked(format!("{shown}: {error}")),
-    };
-    if size > LARGEST {
-        return Verdict::unchecked(format!("{shown} takes {} MiB", size >> 20));
-    }
-    match journal::audit_of(data_dir, Some(node)) {
+    let (error, remedy) = match journal::audit_of(data_dir, Some(node)) {
         Ok(records) => {
             let count = records.len();
-            Verdict::good(format!("{shown} can be opened; the audit log has {count} records"))
+            return Verdict::good(format!(
+                "{shown} can be opened; the audit log has {count} records"
+            ));
         }
-        Err(error @ JournalError::InUse { .. }) => Verdict::unchecked(error.to_string()),
+        Err(error @ JournalError::InUse { .. }) => return Verdict::unchecked(error.to_string()),
         Err(error @ (JournalError::Format { .. } | JournalError::Foreign { .. })) => {
-            Verdict::wrong(
-                error.to_string(),
-                "run the program and node that wrote it, or move it away",
-            )
+            (error.to_string(), "run the program and node that wrote it, or move it away")
         }
-        Err(error @ (JournalError::Rights { .. } | JournalError::Failing { .. })) => {
-            Verdict::wrong(
-                error.to_string(),
-                "give it to the node's user, or check the disk (`dmesg` shows its errors)",
-            )
-        }
-        Err(error) => Verdict::wrong(
+        Err(error @ (JournalError::Rights { .. } | JournalError::Failing { .. })) => (
+            error.to_string(),
+            "give it to the node's user, or check the disk (`dmesg` shows its errors)",
+        ),
+        Err(error) => (
             format!("{shown} is damaged: {error}"),
             "the start sets it aside and needs `liftmesh clear-hang`; its orders come back from \
              the other nodes",
         ),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::Outcome;
-    use super::*;
-    use crate::journal::Journal;
-
-    #[test]
-    fn a_damaged_journal_is_wrong() {
-        let directory = tempfile::tempdir().expect("a directory");
-        let node = NodeId::new("car-1").expect("a name");
-        drop(Journal::open(directory.path(), &node).expect("a journal"));
-        let judged = || journal(directory.path(), &node, Running::No);
-        assert!(judged().result == Outcome::Ok, "{:?}", judged());
-        fs::write(directory.path().join(journal::FILE), [7; 4096]).expect("written");
-        assert!(judged().result == Outcome::Error, "{:?}", judged());
-    }
-
-    #[test]
-    fn a_full_disk_is_wrong_and_one_in_memory_is_told() {
-        let judged = |room, kind| judge(Path::new("/d"), room, kind);
-        assert!(judged(1 << 30, Some(0xef53)).result == Outcome::Ok);
-        assert!(judged(1 << 30, Some(0x0102_1994)).result == Outcome::Warning);
-        assert!(judged(8 << 20, None).result == Outcome::Warning);
-        assert!(judged(1 << 10, Some(0x0102_1994)).result == Outcome::Error);
-    }
+    };
+    Verdict::wrong(error, remedy)
 }

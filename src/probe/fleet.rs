@@ -18,14 +18,8 @@ use crate::mesh;
 /// Every node is heard many times by then.
 const LISTEN: Duration = Duration::from_secs(2);
 
-/// The most nodes, and the most conflicts, that are listed.
-const MOST: usize = 16;
-
-#[derive(Debug, Default)]
-struct Heard {
-    nodes: BTreeSet<NodeId>,
-    conflicts: BTreeMap<String, ConflictKind>,
-}
+/// The names of other nodes, and what keeps those that can't be peers from it.
+type Heard = (BTreeSet<NodeId>, BTreeMap<String, ConflictKind>);
 
 pub(super) fn listen(settings: &Settings, address: Ipv4Addr, keys: &Keyring) -> Vec<Finding> {
     let own = Hello {
@@ -38,7 +32,7 @@ pub(super) fn listen(settings: &Settings, address: Ipv4Addr, keys: &Keyring) -> 
         mac: Mac::of(address),
         role: settings.role,
     };
-    let Heard { nodes, conflicts } = match hear(settings, &own, keys) {
+    let (nodes, conflicts) = match hear(settings, &own, keys) {
         Ok(heard) => heard,
         Err(error) => {
             let why = format!("{} can't be listened to: {error}", settings.broadcast);
@@ -62,7 +56,7 @@ pub(super) fn listen(settings: &Settings, address: Ipv4Addr, keys: &Keyring) -> 
 
 fn hear(settings: &Settings, own: &Hello, keys: &Keyring) -> io::Result<Heard> {
     let socket = mesh::listen(own.address, settings.broadcast)?;
-    let (mut heard, mut buffer) = (Heard::default(), [0; MAX_DATAGRAM + 1]);
+    let ((mut nodes, mut conflicts), mut buffer) = (Heard::default(), [0; MAX_DATAGRAM + 1]);
     let end = Instant::now() + LISTEN;
     while let Some(left) = end.checked_duration_since(Instant::now()).filter(|it| !it.is_zero()) {
         socket.set_read_timeout(Some(left))?;
@@ -76,19 +70,17 @@ fn hear(settings: &Settings, own: &Hello, keys: &Keyring) -> io::Result<Heard> {
         let found = match (decode_beacon(&buffer[..length], keys), from) {
             (Ok(beacon), _) => {
                 let found = misfit(own, &beacon.hello);
-                if found.is_none() && heard.nodes.len() < MOST {
-                    heard.nodes.insert(beacon.hello.node);
+                if found.is_none() {
+                    nodes.insert(beacon.hello.node);
                 }
                 found
             }
             (Err(error), IpAddr::V4(from)) => unreadable(from, &error),
             (Err(_), IpAddr::V6(_)) => None,
         };
-        if let Some((kind, what)) = found.filter(|_| heard.conflicts.len() < MOST) {
-            heard.conflicts.insert(what, kind);
-        }
+        conflicts.extend(found.map(|(kind, what)| (what, kind)));
     }
-    Ok(heard)
+    Ok((nodes, conflicts))
 }
 
 /// What to do about a conflict, which keeps no node from running.

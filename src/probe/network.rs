@@ -30,29 +30,27 @@ pub(super) fn address(settings: &Settings) -> Verdict {
         OwnAddress::Fixed(address) => return fixed(*address),
         OwnAddress::Of(name) => name,
     };
-    let address = present(settings);
-    let election = settings.election.protocol();
+    let (address, election) = (present(settings), settings.election.protocol());
     let found = interface(name);
     if found.result == Outcome::Error {
-        return found;
-    }
-    if address.is_unspecified() {
-        return Verdict::warning(
+        found
+    } else if address.is_unspecified() {
+        Verdict::warning(
             format!("{name} has no IPv4 address: the node serves alone until it has one"),
             "give the interface an address, or find out why it has none",
-        );
-    }
-    if election == Protocol::LowestIp {
-        return Verdict::warning(
+        )
+    } else if election == Protocol::LowestIp {
+        Verdict::warning(
             format!("{name} has {address}, and under lowest-ip the master changes with addresses"),
-            "choose another election, such as bully (see ELECTIONS), or reserve the address for this \
-             node",
-        );
+            "choose another election, such as bully (see ELECTIONS), or reserve the address for \
+             this node",
+        )
+    } else {
+        Verdict::good(format!(
+            "{name} has {address}; the node follows its changes, and under {election} no address \
+             decides who is master"
+        ))
     }
-    Verdict::good(format!(
-        "{name} has {address}; the node follows its changes, and under {election} no address decides who \
-         is master"
-    ))
 }
 
 fn fixed(address: Ipv4Addr) -> Verdict {
@@ -71,45 +69,25 @@ pub(super) fn broadcast(address: Ipv4Addr, broadcast: SocketAddrV4) -> Verdict {
     if broadcast.ip().is_multicast() {
         return Verdict::good(format!("{broadcast} is a multicast group"));
     }
-    if address.is_loopback() {
-        return on_loopback(broadcast);
-    }
-    let Some(interface) = interface_of(address) else {
+    let (name, of_lan) = if address.is_loopback() {
+        // A datagram to one address of 127.0.0.0/8 reaches the node there alone.
+        ("loopback".to_owned(), Some(OF_LOOPBACK))
+    } else if let Some(interface) = interface_of(address) {
+        let of_lan = interface.broadcast.as_ref().and_then(|of| of.as_sockaddr_in());
+        (interface.interface_name, of_lan.map(SockaddrIn::ip))
+    } else {
         return Verdict::unchecked(format!("no interface shows whether {broadcast} is right"));
     };
-    let of_lan = interface.broadcast.as_ref();
-    let of_lan = of_lan.and_then(|of| of.as_sockaddr_in()).map(SockaddrIn::ip);
     match of_lan {
         Some(of_lan) if of_lan != *broadcast.ip() => Verdict::wrong(
             format!(
-                "{} is not the broadcast address of {}, which has {address}",
-                broadcast.ip(),
-                interface.interface_name
+                "{broadcast} is not at the broadcast address of {name}: no other node hears this one"
             ),
             format!("set {of_lan}:{}", broadcast.port()),
         ),
-        Some(_) => Verdict::good(format!(
-            "{broadcast} is the broadcast address of {}",
-            interface.interface_name
-        )),
-        None => Verdict::good(format!(
-            "{} has no broadcast address to compare with",
-            interface.interface_name
-        )),
+        Some(_) => Verdict::good(format!("{broadcast} is the broadcast address of {name}")),
+        None => Verdict::good(format!("{name} has no broadcast address to compare with")),
     }
-}
-
-/// A datagram to one address of 127.0.0.0/8 reaches the node there alone.
-fn on_loopback(broadcast: SocketAddrV4) -> Verdict {
-    if *broadcast.ip() == OF_LOOPBACK {
-        return Verdict::good(format!("{broadcast} stays on this machine"));
-    }
-    Verdict::wrong(
-        format!(
-            "{broadcast} is not the broadcast address of loopback: no other node hears this one"
-        ),
-        format!("set {OF_LOOPBACK}:{}", broadcast.port()),
-    )
 }
 
 /// The ports of beacons, links, HTTP and, under `ballot`, packets, and the interface of the latter.
@@ -134,21 +112,23 @@ pub(super) fn ports(settings: &Settings, running: Running) -> Vec<Finding> {
 
 /// The port is taken for a moment: nothing arrives in it.
 fn port(kind: &str, address: SocketAddr, running: Running, bound: io::Result<()>) -> Verdict {
-    let (address, port) = (address.ip(), address.port());
-    match bound {
-        Ok(()) => Verdict::good(format!("{kind} port {port} is free")),
-        Err(error) if error.kind() == ErrorKind::AddrInUse && running == Running::Yes => {
-            Verdict::good(format!("{kind} port {port} is in use by this node, which is running"))
+    let (address, port) = (address.ip(), format!("{kind} port {}", address.port()));
+    let Err(error) = bound else {
+        return Verdict::good(format!("{port} is free"));
+    };
+    match error.kind() {
+        ErrorKind::AddrInUse if running == Running::Yes => {
+            Verdict::good(format!("{port} is in use by this node, which is running"))
         }
-        Err(error) if error.kind() == ErrorKind::AddrInUse => Verdict::wrong(
-            format!("{kind} port {port} at {address} is in use by another process"),
+        ErrorKind::AddrInUse => Verdict::wrong(
+            format!("{port} at {address} is in use by another process"),
             "stop that process (`ss -lunpt` shows it), or set another port or address",
         ),
-        Err(error) if error.kind() == ErrorKind::AddrNotAvailable => Verdict::unchecked(format!(
-            "{kind} port {port} can't be tried: this machine does not have {address}"
+        ErrorKind::AddrNotAvailable => Verdict::unchecked(format!(
+            "{port} can't be tried: this machine does not have {address}"
         )),
-        Err(error) => Verdict::wrong(
-            format!("{kind} port {port} at {address} can't be used: {error}"),
+        _ => Verdict::wrong(
+            format!("{port} at {address} can't be used: {error}"),
             "set a port that the node's user may use, such as 1024 or above",
         ),
     }

@@ -24,35 +24,31 @@ pub(super) fn panel(url: &PanelUrl, running: Running) -> Verdict {
 
 /// The device of a running node is not opened a second time: that could change its control lines.
 fn serial(path: &str, running: Running) -> Verdict {
-    let device = match fs::metadata(path) {
-        Ok(device) => device,
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            return Verdict::wrong(
-                format!("there is no device {path}"),
-                "plug the panel in, or set the device that `ls /dev/serial/by-id /dev/tty*` shows",
-            );
+    let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
+    let open = || OpenOptions::new().read(true).write(true).custom_flags(flags).open(path);
+    match fs::metadata(path) {
+        Ok(device) if !device.file_type().is_char_device() => {
+            Verdict::wrong(format!("{path} is not a device"), "set a serial device")
         }
-        Err(error) => {
-            return Verdict::wrong(format!("{path} can't be reached: {error}"), RIGHTS);
+        Ok(_) if running == Running::Yes => {
+            Verdict::good(format!("{path} exists; this node is running and may have it open"))
         }
-    };
-    if !device.file_type().is_char_device() {
-        return Verdict::wrong(format!("{path} is not a device"), "set a serial device");
-    }
-    if running == Running::Yes {
-        return Verdict::good(format!("{path} exists; this node is running and may have it open"));
-    }
-    let without_waiting = OFlags::NONBLOCK | OFlags::NOCTTY;
-    let flags = i32::try_from(without_waiting.bits()).unwrap_or_default();
-    let opened = OpenOptions::new().read(true).write(true).custom_flags(flags).open(path);
-    match opened {
-        Ok(device) if isatty(&device) => Verdict::good(format!("{path} can be opened")),
-        Ok(_) => Verdict::wrong(format!("{path} is not a serial device"), "set a serial device"),
-        Err(error) if error.kind() == ErrorKind::ResourceBusy => Verdict::wrong(
-            format!("{path} is in use by another process"),
-            "stop that process, or set another device",
+        Ok(_) => match open() {
+            Ok(device) if isatty(&device) => Verdict::good(format!("{path} can be opened")),
+            Ok(_) => {
+                Verdict::wrong(format!("{path} is not a serial device"), "set a serial device")
+            }
+            Err(error) if error.kind() == ErrorKind::ResourceBusy => Verdict::wrong(
+                format!("{path} is in use by another process"),
+                "stop that process, or set another device",
+            ),
+            Err(error) => Verdict::wrong(format!("{path} can't be opened: {error}"), RIGHTS),
+        },
+        Err(error) if error.kind() == ErrorKind::NotFound => Verdict::wrong(
+            format!("there is no device {path}"),
+            "plug the panel in, or set the device that `ls /dev/serial/by-id /dev/tty*` shows",
         ),
-        Err(error) => Verdict::wrong(format!("{path} can't be opened: {error}"), RIGHTS),
+        Err(error) => Verdict::wrong(format!("{path} can't be reached: {error}"), RIGHTS),
     }
 }
 
