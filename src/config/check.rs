@@ -1,7 +1,6 @@
 //! Passes the values to [`Settings`](super::Settings), and collects errors.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::time::Duration;
 
@@ -16,21 +15,17 @@ use super::{ConfigError, Effective, known};
 #[derive(Debug)]
 pub(super) struct Checker<'a> {
     values: &'a Effective,
-    /// A missing key is an error only if every source could be read.
-    unread: bool,
-    errors: RefCell<Vec<ConfigError>>,
-    unusable: RefCell<BTreeSet<&'static str>>,
+    findings: RefCell<Findings>,
 }
 
 impl<'a> Checker<'a> {
     pub(super) fn new(values: &'a Effective, findings: Findings) -> Self {
-        let Findings { errors, wrong, unread } = findings;
-        Self { values, unread, errors: RefCell::new(errors), unusable: RefCell::new(wrong) }
+        Self { values, findings: RefCell::new(findings) }
     }
 
     /// Returns `made` if there are no errors.
     pub(super) fn finish<T>(self, made: T) -> Result<T, ConfigErrors> {
-        ConfigErrors::check(self.errors.into_inner(), made)
+        ConfigErrors::check(self.findings.into_inner().errors, made)
     }
 
     pub(super) fn is_given(&self, path: &str) -> bool {
@@ -38,7 +33,7 @@ impl<'a> Checker<'a> {
     }
 
     pub(super) fn is_usable(&self, path: &str) -> bool {
-        !self.unusable.borrow().contains(path)
+        !self.findings.borrow().wrong.contains(path)
     }
 
     /// A value as written, and its origin.
@@ -61,15 +56,15 @@ impl<'a> Checker<'a> {
 
     /// Requires that this key is given.
     pub(super) fn require(&self, path: &str) {
-        let key = known(path);
-        if !self.is_given(path) && self.unusable.borrow_mut().insert(key.path) && !self.unread {
-            self.errors.borrow_mut().push(ConfigError::Missing(key));
+        let (key, mut findings) = (known(path), self.findings.borrow_mut());
+        // A missing key is an error only if every source could be read.
+        if !self.is_given(path) && findings.wrong.insert(key.path) && !findings.unread {
+            findings.errors.push(ConfigError::Missing(key));
         }
     }
 
     /// The substitute for a value that is wrong or missing; the check fails anyway.
     pub(super) fn stand_in<T: KeyType>(&self, path: &str) -> T::Value {
-        debug_assert!(self.unread || !self.errors.borrow().is_empty());
         let text = known(path).default.text();
         T::parse(text).unwrap_or_else(|| unreachable!("{path} = {text} is right"))
     }
@@ -83,61 +78,36 @@ impl<'a> Checker<'a> {
         {
             let (value, origin) = self.written(key);
             let value = known(key).kind.written(&value);
-            let relation = relation.to_string();
-            self.errors.borrow_mut().push(ConfigError::Relation { origin, key, value, relation });
+            let right = format!("it must be {relation}");
+            let error = ConfigError::Wrong { origin, key, value, right };
+            self.findings.borrow_mut().errors.push(error);
         }
     }
 
     /// Requires that a time compares with another one like this; a time that is not given does not
     /// matter.
-    pub(super) fn compare(&self, &(key, order, share, other): &TimeRule) {
+    pub(super) fn compare(&self, &(key, order, (factor, share), other): &TimeRule) {
         let time = |path| humantime::parse_duration(&self.values.get(path)?.value).ok();
         let (Some(one), Some(two)) = (time(key), time(other)) else { return };
-        let bound = two.mul_f64(match share {
-            Share::Once => 1.0,
-            Share::Half => 0.5,
-            Share::Quarter => 0.25,
-            Share::Twice => 2.0,
-            Share::Thrice => 3.0,
-        });
-        let (holds, words) = match order {
-            Order::AtMost => (one <= bound, "at most"),
-            Order::Below => (one < bound, "below"),
-            Order::AtLeast => (one >= bound, "at least"),
-            Order::Longer => (one > bound, "longer than"),
-        };
-        let share = match share {
-            Share::Once => "",
-            Share::Half => "half of ",
-            Share::Quarter => "a quarter of ",
-            Share::Twice => "twice ",
-            Share::Thrice => "three times ",
+        let bound = two.mul_f64(factor);
+        let holds = match order {
+            "at most" => one <= bound,
+            "at least" => one >= bound,
+            "below" => one < bound,
+            "longer than" => one > bound,
+            _ => unreachable!("{order} is no order"),
         };
         let name = known(other).split().1;
-        let relation = format_args!("{words} {share}{name} = {}", human(bound));
+        let relation = format_args!("{order} {share}{name} = {}", human(bound));
         self.relate(holds, &[key, other], relation);
     }
 }
 
 /// How the time of a key has to compare with a part or a multiple of another key's.
-pub(super) type TimeRule = (&'static str, Order, Share, &'static str);
+pub(super) type TimeRule = (&'static str, &'static str, Share, &'static str);
 
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Order {
-    AtMost,
-    Below,
-    AtLeast,
-    Longer,
-}
-
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Share {
-    Once,
-    Half,
-    Quarter,
-    Twice,
-    Thrice,
-}
+/// A factor, and what it is called.
+pub(super) type Share = (f64, &'static str);
 
 pub(super) fn human(time: Duration) -> humantime::FormattedDuration {
     humantime::format_duration(time)

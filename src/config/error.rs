@@ -5,7 +5,7 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-use super::{Key, Kind};
+use super::Key;
 
 /// An error of the configuration. Nothing was started or changed.
 #[derive(Debug, thiserror::Error)]
@@ -16,15 +16,10 @@ pub enum ConfigError {
     Syntax { origin: String, message: String },
     #[error("{origin}: unknown key `{key}`; {hint}")]
     UnknownKey { origin: String, key: String, hint: String },
-    #[error("variable {name} is not UTF-8 text; set it to {right}, or unset it", right = key.kind)]
-    NotText { name: String, key: &'static Key },
-    /// A value has the wrong type or is out of range. The origin is the file with line and column,
-    /// the variable or the flag that has it.
-    #[error("{origin}: {key} = {value} is wrong; expected {right}")]
-    Value { origin: String, key: &'static str, value: String, right: Kind },
-    /// The value is valid, but not its notation.
-    #[error("{origin}: {key} = {value} is wrong; write {right}")]
-    Writing { origin: String, key: &'static str, value: String, right: String },
+    /// A value has the wrong type, notation or range, or does not go with another one. The origin is
+    /// the file with line and column, the variable or the flag that has it.
+    #[error("{origin}: {key} = {value} is wrong; {right}")]
+    Wrong { origin: String, key: &'static str, value: String, right: String },
     #[error(
         "{path} is not set; give --{flag} {placeholder}, set {variable}, or write {path} = {example} in the \
          configuration file (--config, LIFTMESH_CONFIG or /etc/liftmesh/node.toml)",
@@ -32,9 +27,6 @@ pub enum ConfigError {
         variable = .0.variable(), example = super::example::written(.0)
     )]
     Missing(&'static Key),
-    /// A value does not go with another one.
-    #[error("{origin}: {key} = {value} is wrong; it must be {relation}")]
-    Relation { origin: String, key: &'static str, value: String, relation: String },
     #[error(transparent)]
     Layers(#[from] config::ConfigError),
 }

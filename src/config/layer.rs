@@ -26,9 +26,9 @@ pub(super) struct Findings {
 }
 
 impl Findings {
-    fn add_of(&mut self, key: &'static Key, error: ConfigError) {
+    fn add_of(&mut self, key: &'static Key, value: String, origin: String, right: String) {
         self.wrong.insert(key.path);
-        self.errors.push(error);
+        self.errors.push(ConfigError::Wrong { origin, key: key.path, value, right });
     }
 
     fn add_unread(&mut self, error: ConfigError) {
@@ -90,11 +90,13 @@ impl Layer {
                 findings.errors.push(unknown_variable(name));
                 continue;
             };
-            if let Ok(value) = value.into_string() {
-                layer.insert(key, value, format!("variable {name}"), findings);
-            } else {
-                let name = name.to_owned();
-                findings.add_of(key, ConfigError::NotText { name, key });
+            let origin = format!("variable {name}");
+            match value.into_string() {
+                Ok(value) => layer.insert(key, value, origin, findings),
+                Err(value) => {
+                    let value = key.kind.written(&value.to_string_lossy());
+                    findings.add_of(key, value, origin, "expected UTF-8 text".to_owned());
+                }
             }
         }
         layer
@@ -122,8 +124,8 @@ impl Layer {
         if key.kind.accepts(&value) {
             self.0.insert(key.path, Setting { value, origin });
         } else {
-            let value = key.kind.written(&value);
-            findings.add_of(key, wrong_value(key, value, origin));
+            let right = format!("expected {}", key.kind);
+            findings.add_of(key, key.kind.written(&value), origin, right);
         }
     }
 }
@@ -181,7 +183,7 @@ impl Reader<'_> {
         findings: &mut Findings,
     ) {
         let origin = self.origin(value.span().start);
-        let written = self.text.get(value.span()).unwrap_or_default();
+        let written = self.text.get(value.span()).unwrap_or_default().to_owned();
         let bare = match value.get_ref() {
             DeValue::String(text) if !key.kind.is_bare => {
                 return layer.insert(key, text.to_string(), origin, findings);
@@ -189,15 +191,14 @@ impl Reader<'_> {
             DeValue::Integer(_) | DeValue::Float(_) | DeValue::Boolean(_) => true,
             DeValue::String(_) => false,
             DeValue::Datetime(_) | DeValue::Array(_) | DeValue::Table(_) => {
-                return findings.add_of(key, wrong_value(key, written.to_owned(), origin));
+                return findings.add_of(key, written, origin, format!("expected {}", key.kind));
             }
         };
         if bare && key.kind.is_bare {
             return layer.insert(key, written.replace('_', ""), origin, findings);
         }
-        let right = format!("it {} quotes: {}", if bare { "in" } else { "without" }, key.kind);
-        let (key_path, value) = (key.path, written.to_owned());
-        findings.add_of(key, ConfigError::Writing { origin, key: key_path, value, right });
+        let way = if bare { "in" } else { "without" };
+        findings.add_of(key, written, origin, format!("write it {way} quotes: {}", key.kind));
     }
 
     /// File, line and column of a place in the text.
@@ -209,22 +210,18 @@ impl Reader<'_> {
     }
 }
 
-fn wrong_value(key: &'static Key, value: String, origin: String) -> ConfigError {
-    ConfigError::Value { origin, key: key.path, value, right: key.kind }
-}
-
 fn unknown_variable(name: &str) -> ConfigError {
     let hint = hint(name, KEYS.iter().map(Key::variable), "see `liftmesh help config`");
     ConfigError::UnknownKey { origin: "environment".to_owned(), key: name.to_owned(), hint }
 }
 
 pub(super) fn unknown(origin: String, table: Option<&str>, path: &str) -> ConfigError {
+    let tables = || Table::names().filter(|_| table.is_none());
     let here = KEYS.iter().filter(|key| key.split().0 == table).map(|key| key.split().1);
-    let tables = Table::names().filter(|_| table.is_none());
-    let right: Vec<_> = here.chain(tables).collect();
+    let right: Vec<_> = here.chain(tables()).collect();
     let place = table.map_or("there are".to_owned(), |table| format!("[{table}] has"));
     let otherwise = format!("{place} {}", right.join(", "));
-    let tables = Table::names().filter(|_| table.is_none()).map(|table| format!("[{table}]"));
+    let tables = tables().map(|table| format!("[{table}]"));
     let names = KEYS.iter().map(|key| key.path.to_owned()).chain(tables);
     ConfigError::UnknownKey { origin, key: path.to_owned(), hint: hint(path, names, &otherwise) }
 }
@@ -232,29 +229,13 @@ pub(super) fn unknown(origin: String, table: Option<&str>, path: &str) -> Config
 /// The nearest of the names, where one is near enough to be meant.
 fn hint(wrong: &str, names: impl Iterator<Item = String>, otherwise: &str) -> String {
     // A key in the wrong table, or with a few letters wrong.
-    let own = |path: &str| path.rsplit(['.']).next().unwrap_or_default().to_owned();
-    let near = |name: &String| {
-        let distance = distance(wrong, name.trim_matches(['[', ']']));
-        let misplaced = own(name) == own(wrong);
-        (misplaced || distance <= 2).then_some(distance)
+    let own = |path: &str| path.rsplit('.').next().unwrap_or_default().to_owned();
+    let near = |name: String| {
+        let distance = strsim::levenshtein(wrong, name.trim_matches(['[', ']']));
+        (own(&name) == own(wrong) || distance <= 2).then_some((distance, name))
     };
     names
-        .filter_map(|name| near(&name).map(|distance| (distance, name)))
+        .filter_map(near)
         .min()
         .map_or_else(|| otherwise.to_owned(), |(_, name)| format!("did you mean `{name}`?"))
-}
-
-/// How many letters to insert, drop or change to make one text of the other.
-fn distance(one: &str, other: &str) -> usize {
-    let other: Vec<char> = other.chars().collect();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (index, letter) in one.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], index + 1);
-        for (column, &against) in other.iter().enumerate() {
-            let change = diagonal + usize::from(letter != against);
-            diagonal = row[column + 1];
-            row[column + 1] = change.min(diagonal + 1).min(row[column] + 1);
-        }
-    }
-    row[other.len()]
 }

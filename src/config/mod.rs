@@ -33,7 +33,6 @@ pub(crate) use self::example::{default, example, explain, list};
 pub(crate) use self::key::{KEYS, Key, KeyDefault, Table};
 pub use self::settings::Settings;
 pub(crate) use self::settings::{DispatchSettings, HTTP_PORT};
-pub(crate) use self::value::Kind;
 
 use self::check::Checker;
 use self::layer::{Findings, Layer};

@@ -38,7 +38,7 @@ pub(super) trait KeyType {
 
 /// What a key takes, whatever its type.
 #[derive(Debug, Clone, Copy)]
-pub struct Kind {
+pub(crate) struct Kind {
     /// The value's place in a usage line.
     pub(crate) placeholder: &'static str,
     /// Whether a file writes the value without quotes.

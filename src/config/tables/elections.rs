@@ -4,9 +4,7 @@ use elevator_fleet::election::bully::Estimate;
 use elevator_fleet::election::{ElectionSettings, Preset, ballot, bully, senior, token_ring};
 use elevator_fleet::wire::Protocol;
 
-use super::{Checker, Tables};
-use crate::config::check::Order::Longer;
-use crate::config::check::Share::Once;
+use super::{Checker, LONGER, ONCE, Tables};
 use crate::config::key::KeyDefault::{Absent, Preset as ByPreset, Value};
 use crate::config::value::{Interface, Multicast, Port, SeniorPreset, Time, Whole};
 use crate::mesh::PacketSettings;
@@ -234,7 +232,7 @@ pub(super) fn relate(tables: &Tables, check: &Checker<'_>) {
         node.mesh_detection != Some(false) && token_ring_presets.preset == Preset::Fleet;
     // Without the mesh a search takes all of its time, which paces a holder that searches at once.
     if uses_mesh || !token_ring.hold.is_zero() {
-        check.compare(&("token_ring.hold", Longer, Once, "token_ring.search_wait"));
+        check.compare(&("token_ring.hold", LONGER, ONCE, "token_ring.search_wait"));
     }
     // The bounds of a preset hold for its rules without the mesh's reports.
     let (key, uses_mesh) = preset(tables);

@@ -12,9 +12,7 @@
 //! a type of the brain or the driver, or declares a `struct` where several share its keys; a field
 //! that is not named like its key is written `field as key`.
 
-use super::check::Order::{AtLeast, AtMost, Below, Longer};
-use super::check::Share::{Half, Once, Quarter, Thrice, Twice};
-use super::check::{Checker, TimeRule};
+use super::check::{Checker, Share, TimeRule};
 use super::key::Table;
 
 /// One table (`_`: the keys that are in none), for a type that has the fields, or with a `struct`
@@ -131,30 +129,37 @@ tables! {
     log: crate::log::LogSettings,
 }
 
+const AT_MOST: &str = "at most";
+const AT_LEAST: &str = "at least";
+const BELOW: &str = "below";
+const LONGER: &str = "longer than";
+const ONCE: Share = (1.0, "");
+const TWICE: Share = (2.0, "twice ");
+
 /// How times relate to others. All of them are checked under every protocol, so that a mistake is
 /// found before the protocol is chosen.
 const TIMES: &[TimeRule] = &[
-    ("door.nudge_after", Longer, Twice, "door.dwell"),
-    ("door.blocked_after", Longer, Once, "door.nudge_after"),
-    ("door.travel_limit", Longer, Once, "motion.door_opening"),
-    ("door.travel_limit", Longer, Once, "motion.door_closing"),
-    ("mesh.beacon_period", AtMost, Quarter, "mesh.dead_after"),
-    ("mesh.beacon_gap", AtMost, Once, "mesh.beacon_period"),
-    ("mesh.probe_after", AtMost, Once, "mesh.dead_after"),
-    ("mesh.probe_after", AtLeast, Once, "mesh.beacon_period"),
-    ("mesh.probe_period", AtMost, Once, "mesh.dead_after"),
-    ("mesh.repair_after", Longer, Once, "mesh.beacon_period"),
-    ("climate.gather_time", Below, Once, "climate.poll_period"),
-    ("climate.reading_limit", AtLeast, Twice, "climate.poll_period"),
-    ("climate.display_limit", AtLeast, Twice, "climate.poll_period"),
-    ("bully.ask_again", AtMost, Once, "bully.answer_wait"),
-    ("bully.head_start", AtMost, Once, "bully.answer_wait"),
-    ("bully.answer_wait", AtMost, Once, "bully.coordinator_wait"),
-    ("senior.request_period", AtMost, Half, "senior.master_loss"),
-    ("ballot.lost_after", AtLeast, Twice, "ballot.control_period"),
-    ("ballot.lost_after", Longer, Once, "ballot.round"),
-    ("token_ring.t", Longer, Once, "token_ring.acknowledgement_wait"),
-    ("panel_line.silence_limit", AtLeast, Thrice, "panel_line.heartbeat"),
+    ("door.nudge_after", LONGER, TWICE, "door.dwell"),
+    ("door.blocked_after", LONGER, ONCE, "door.nudge_after"),
+    ("door.travel_limit", LONGER, ONCE, "motion.door_opening"),
+    ("door.travel_limit", LONGER, ONCE, "motion.door_closing"),
+    ("mesh.beacon_period", AT_MOST, (0.25, "a quarter of "), "mesh.dead_after"),
+    ("mesh.beacon_gap", AT_MOST, ONCE, "mesh.beacon_period"),
+    ("mesh.probe_after", AT_MOST, ONCE, "mesh.dead_after"),
+    ("mesh.probe_after", AT_LEAST, ONCE, "mesh.beacon_period"),
+    ("mesh.probe_period", AT_MOST, ONCE, "mesh.dead_after"),
+    ("mesh.repair_after", LONGER, ONCE, "mesh.beacon_period"),
+    ("climate.gather_time", BELOW, ONCE, "climate.poll_period"),
+    ("climate.reading_limit", AT_LEAST, TWICE, "climate.poll_period"),
+    ("climate.display_limit", AT_LEAST, TWICE, "climate.poll_period"),
+    ("bully.ask_again", AT_MOST, ONCE, "bully.answer_wait"),
+    ("bully.head_start", AT_MOST, ONCE, "bully.answer_wait"),
+    ("bully.answer_wait", AT_MOST, ONCE, "bully.coordinator_wait"),
+    ("senior.request_period", AT_MOST, (0.5, "half of "), "senior.master_loss"),
+    ("ballot.lost_after", AT_LEAST, TWICE, "ballot.control_period"),
+    ("ballot.lost_after", LONGER, ONCE, "ballot.round"),
+    ("token_ring.t", LONGER, ONCE, "token_ring.acknowledgement_wait"),
+    ("panel_line.silence_limit", AT_LEAST, (3.0, "three times "), "panel_line.heartbeat"),
 ];
 
 impl Tables {
