@@ -32,7 +32,6 @@ use crate::data_dir;
 use crate::fleet_key::{FileError, KeyError, Keys};
 use crate::latch;
 use crate::mqtt::{self, MqttSettings};
-use crate::operator::ReadingSettings;
 
 const ROOT: u32 = 0;
 
@@ -105,7 +104,13 @@ pub(crate) fn examine(settings: &Settings) -> Vec<Finding> {
         add("panel", panel::panel(panel, running));
     }
     if let Some(reading) = &settings.reading {
-        add("operator.read_only_socket", read_only_socket(reading, running));
+        add(
+            "operator.read_only_socket",
+            match reading.group() {
+                Ok(_) => Verdict::good(format!("{} goes to its group", reading.path.display())),
+                Err(error) => Verdict::of_error(&error, "correct operator.read_only_group"),
+            },
+        );
     }
     if let (Some(address), Some(files)) = (settings.http, &settings.tls) {
         add("http.certificate", certificate::certificate(files, address, owner));
@@ -308,27 +313,6 @@ fn makeable(path: &Path) -> Verdict {
         Err(error) => Verdict::wrong(
             format!("{shown} is missing and can't be created in {}: {error}", above.display()),
             "create it for the node's user",
-        ),
-    }
-}
-
-fn read_only_socket(settings: &ReadingSettings, running: Running) -> Verdict {
-    let shown = settings.path.display();
-    if let Err(error) = settings.group() {
-        return Verdict::of_error(&error, "correct operator.read_only_group");
-    }
-    if running == Running::Yes && settings.path.exists() {
-        return Verdict::good(format!("{shown} exists"));
-    }
-    if let Err(error) = settings.check_path() {
-        return Verdict::of_error(&error, "correct operator.read_only_socket");
-    }
-    let above = settings.path.parent().unwrap_or(Path::new("/"));
-    match access(above, Access::WRITE_OK | Access::EXEC_OK) {
-        Ok(()) => Verdict::good(format!("{shown} can be created")),
-        Err(error) => Verdict::wrong(
-            format!("{shown} can't be created in {}: {error}", above.display()),
-            "create the directory, and let the node's user write in it",
         ),
     }
 }

@@ -66,20 +66,15 @@ impl Sources {
         Self { file, variables: env::vars_os().collect(), flags }
     }
 
-    /// Reads them all and puts one over the other.
-    ///
-    /// # Errors
-    /// [`ConfigErrors`] for everything wrong in any of them, even where a later one overrides it.
+    /// Reads them all and puts one over the other. Whatever is wrong in any of them is an error, even
+    /// where a later one overrides it.
     pub(crate) fn read(&self) -> Result<Effective, ConfigErrors> {
         let (values, findings) = self.gather()?;
         ConfigErrors::check(findings.errors, values)
     }
 
-    /// Reads them all and checks what holds.
-    ///
-    /// # Errors
-    /// [`ConfigErrors`] for everything wrong in any source, for each key that is missing, and for
-    /// values that don't go together.
+    /// Reads them all and checks what holds: also for keys that are missing, and values that don't go
+    /// together.
     pub(crate) fn check(&self) -> Result<(Effective, Settings), ConfigErrors> {
         let (values, findings) = self.gather()?;
         let settings = values.check(findings)?;
@@ -112,15 +107,6 @@ pub(crate) struct Setting {
 pub(crate) struct Effective(BTreeMap<&'static str, Setting>);
 
 impl Effective {
-    /// Checks all of it.
-    ///
-    /// # Errors
-    /// [`ConfigErrors`] for each key that is missing, and for values that don't go together.
-    #[cfg(test)]
-    pub(crate) fn settings(&self) -> Result<Settings, ConfigErrors> {
-        self.check(Findings::default())
-    }
-
     fn check(&self, findings: Findings) -> Result<Settings, ConfigErrors> {
         let checker = Checker::new(self, findings);
         let settings = Settings::check(&checker);
@@ -128,9 +114,6 @@ impl Effective {
     }
 
     /// The data directory alone, for commands that need no more.
-    ///
-    /// # Errors
-    /// [`ConfigError::Missing`].
     pub(crate) fn data_dir(&self) -> Result<PathBuf, ConfigErrors> {
         let checker = Checker::new(self, Findings::default());
         let path = checker.value::<PathBuf>("data_dir");

@@ -231,35 +231,24 @@ fn is_host(address: Ipv4Addr) -> bool {
 }
 
 macro_rules! declare {
-    ($($(#[doc = $about:literal])+ $Type:ident)+) => {$(
-        $(#[doc = $about])+
+    ($($Type:ident)+) => {$(
         pub(super) enum $Type {}
     )+};
 }
 
+// Types with a range of their own. `Broadcast` lets 255.255.255.255 through, so that it can be refused
+// with a reason of its own.
 declare! {
-    /// The address and port of a broadcast. 255.255.255.255 is let through, so that it can be
-    /// refused with a reason of its own.
     Broadcast
-    /// A TCP or UDP port.
     Port
-    /// The address of a multicast group.
     Multicast
-    /// The name of a network interface, as the system allows it.
     Interface
-    /// A percentage of the rated load.
     Percent
-    /// The height of a floor, in metres.
     Height
-    /// In metres per second.
     Speed
-    /// In metres per second squared.
     Acceleration
-    /// In metres per second cubed.
     Jerk
-    /// A name that another service knows.
     Username
-    /// A group of users.
     Group
 }
 

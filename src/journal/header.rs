@@ -1,15 +1,11 @@
 //! The header of the database's file: which format it has, and which commit counts.
 //!
-//! Commits have two phases, so that damage to the newest one is not mistaken for a power cut:
+//! Commits have two phases, so that damage to the newest one is not mistaken for a power cut, after
+//! which the database would silently go back to the commit before:
 //!
 //! ```text
 //!   write pages and slot ──▶ sync ──▶ name the slot in the header ──▶ sync
 //! ```
-//!
-//! The database has two slots, for the newest commit and the one before. By default it writes all at
-//! once, so that a newest commit that does not verify may never have been complete: it silently goes
-//! back to the one before. In two phases the header names a slot only once that is on disk, and what
-//! it names is damaged if it does not verify.
 //!
 //! Nothing protects the bit that names the slot: [`prefer_newer`] does.
 

@@ -211,10 +211,7 @@ impl Journal {
 }
 
 /// The audit log of a node that does not run, which may have to be `whose`; empty if there is no
-/// journal. Nothing is changed.
-///
-/// # Errors
-/// What the next start would do about the journal.
+/// journal. Nothing is changed; an error says what the next start would do about the journal.
 pub(crate) fn audit_of(
     directory: &Path,
     whose: Option<&NodeId>,
@@ -223,10 +220,7 @@ pub(crate) fn audit_of(
     seen.map_or_else(|| Ok(Vec::new()), |(journal, _)| journal.audit())
 }
 
-/// The settings of a node that does not run. Nothing is changed.
-///
-/// # Errors
-/// As [`audit_of`], or [`JournalError::Lost`] if the journal is missing.
+/// The settings of a node that does not run. Nothing is changed; a journal that is missing is lost.
 pub(crate) fn settings_of(directory: &Path, node: &NodeId) -> Result<Settings, JournalError> {
     let path = directory.join(FILE);
     let Some((_, restored)) = look(&path, Some(node))? else {
@@ -239,11 +233,8 @@ pub(crate) fn settings_of(directory: &Path, node: &NodeId) -> Result<Settings, J
     Ok(settings)
 }
 
-/// Appends what `missing` lists as absent to the audit log of a node that does not run. If there is
-/// no journal, none is created; nothing is set aside.
-///
-/// # Errors
-/// As [`audit_of`], or [`JournalError::Audit`]: nothing is appended.
+/// Appends what `missing` lists as absent to the audit log of a node that does not run, all or nothing.
+/// If there is no journal, none is created; nothing is set aside.
 pub(crate) fn complete_audit(
     directory: &Path,
     node: &NodeId,
@@ -357,14 +348,6 @@ fn unusable(path: &Path, error: ReadError) -> JournalError {
                 let known = header::DATABASE;
                 let found =
                     format!("its database has file format {found}, but this program reads {known}");
-                JournalError::Format { path, found }
-            }
-            // The database has checked every byte by now: it is sound, and not this program's.
-            error @ (redb::Error::TableTypeMismatch { .. }
-            | redb::Error::TypeDefinitionChanged { .. }
-            | redb::Error::TableIsMultimap(_)
-            | redb::Error::TableDoesNotExist(_)) => {
-                let found = format!("its tables are not those of a journal: {error}");
                 JournalError::Format { path, found }
             }
             error => JournalError::Damaged { path, reason: error.to_string() },

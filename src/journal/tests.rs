@@ -73,7 +73,7 @@ fn held(database: &Database) -> Option<String> {
     let restored = tables::read(database, UNSET).expect("sound")?;
     let statistics = tables::read_statistics(database).expect("statistics");
     let audit = super::audit::read(database).expect("an audit log");
-    Some(format!("{restored:#?} {statistics:#?} {audit:#?}"))
+    Some(format!("{restored:?} {statistics:?} {audit:?}"))
 }
 
 /// The flights from this floor to the next one.

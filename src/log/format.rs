@@ -60,27 +60,3 @@ fn is_plain(value: &str) -> bool {
     let needs_quotes = |c: char| c.is_whitespace() || c.is_control() || matches!(c, '"' | '=');
     !value.is_empty() && !value.contains(needs_quotes)
 }
-
-#[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use tracing::info;
-
-    use super::*;
-
-    #[test]
-    fn a_value_is_quoted_where_it_is_more_than_a_word() {
-        let page = tempfile::NamedTempFile::new().expect("a file");
-        let pen = Arc::new(page.reopen().expect("a file"));
-        let log = tracing_subscriber::fmt().fmt_fields(Fields).with_writer(pen);
-        tracing::subscriber::with_default(log.finish(), || {
-            let (call, node) = ("hall 3 up", "A");
-            let nothing: Option<u8> = None;
-            info!(%call, %node, waited_ms = 12, is_here = true, path = "/a b", nothing, quote = "\"", empty = "", "served");
-        });
-        let text = std::fs::read_to_string(page.path()).expect("text");
-        let expected = r#"served call="hall 3 up" node=A waited_ms=12 is_here=true path="/a b" quote="\"" empty="""#;
-        assert!(text.trim_end().ends_with(expected), "{text}");
-    }
-}

@@ -56,8 +56,7 @@ impl Cabin {
         ]
         .into();
         let sources = Sources { flags, ..Sources::default() };
-        let settings = sources.read().and_then(|values| values.settings());
-        let settings = settings.expect("valid settings");
+        let (_, settings) = sources.check().expect("valid settings");
         Self { simulator, control, settings, _directory: directory }
     }
 
@@ -198,12 +197,8 @@ async fn a_planner_that_panics_ends_the_node() {
 }
 
 #[tokio::test]
-async fn a_mesh_task_that_panics_ends_the_node() {
+async fn a_mesh_or_a_panel_line_that_has_ended_ends_the_node() {
     fails("the mesh failed", |running| running.mesh.panic_in_a_task()).await;
-}
-
-#[tokio::test]
-async fn a_panel_line_whose_thread_has_ended_ends_the_node() {
     fails("the panel line failed", |running| {
         running.panel.as_mut().expect("a panel").lose_thread();
     })

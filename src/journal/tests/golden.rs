@@ -5,7 +5,7 @@
 
 use std::time::UNIX_EPOCH;
 
-use redb::{ReadableDatabase, ReadableTable, TableDefinition, TableHandle, WriteTransaction};
+use redb::{ReadableDatabase, ReadableTable, TableDefinition};
 
 use super::*;
 use crate::latch::{Evidence, Hang, Latch};
@@ -186,72 +186,4 @@ fn a_golden_journal_of_this_format_is_read() {
         }
     }
     assert_eq!(format!("{read:?}"), format!("{:?}", Some((car("A"), expected))));
-}
-
-/// The golden journal, changed as another program might have written it.
-fn changed(change: impl FnOnce(&WriteTransaction)) -> TempDir {
-    let directory = with_golden();
-    let database = Database::open(directory.path().join(FILE)).expect("a database");
-    let transaction = database.begin_write().expect("a transaction");
-    change(&transaction);
-    transaction.commit().expect("written");
-    directory
-}
-
-/// Holds that a journal is refused as another program's, whatever wants it, and left as it is.
-fn refused(directory: &TempDir, expected: &str) {
-    let before = bytes(directory);
-    for refused in [
-        audit_of(directory.path(), None).map(drop),
-        settings_of(directory.path(), &car("A")).map(drop),
-        Journal::open_or(directory.path(), &car("A"), Lost::MakeAnew).map(drop),
-        Journal::open_or(directory.path(), &car("A"), Lost::Refuse).map(drop),
-    ] {
-        let Err(JournalError::Format { found, .. }) = refused else {
-            panic!("{refused:?} instead of {expected}");
-        };
-        assert!(found.contains(expected), "{found}");
-        assert!(bytes(directory) == before, "{found}: it has been changed");
-        let files = fs::read_dir(directory.path()).expect("a directory");
-        assert_eq!(files.count(), 1, "{found}: something was set aside");
-    }
-}
-
-#[test]
-fn a_journal_of_another_format_is_refused_and_left_as_it_is() {
-    // An earlier one, as small as it can be.
-    let earlier = TempDir::new().expect("a directory");
-    let database = Database::create(earlier.path().join(FILE)).expect("a database");
-    let transaction = database.begin_write().expect("a transaction");
-    let numbers = transaction.open_table(tables::NUMBERS);
-    numbers.expect("a table").insert("format", 2).expect("inserted");
-    transaction.commit().expect("written");
-    drop(database);
-    refused(&earlier, "it has format 2, but this program reads format 3");
-    let later = changed(|transaction| {
-        let numbers = transaction.open_table(tables::NUMBERS);
-        numbers.expect("a table").insert("format", 4).expect("inserted");
-    });
-    refused(&later, "it has format 4, but this program reads format 3");
-    for name in ["orders", "settings", "audit", "statistics"] {
-        let directory = changed(|transaction| {
-            let mut tables = transaction.list_tables().expect("tables");
-            let table = tables.find(|table| table.name() == name).expect("a table");
-            transaction.delete_table(table).expect("deleted");
-            transaction.open_table(TableDefinition::<i16, i16>::new(name)).expect("made");
-        });
-        refused(&directory, "its tables are not those of a journal");
-    }
-    // The database's own format: what it calls damage, and what it tells itself.
-    let both = header::SLOTS;
-    for (slots, version) in [(&both[..], 2), (&both, 4), (&both[..1], 4), (&both[1..], 4)] {
-        let directory = with_golden();
-        let mut image = bytes(&directory);
-        for slot in slots {
-            assert_eq!(image[*slot], header::DATABASE, "redb's header");
-            image[*slot] = version;
-        }
-        fs::write(directory.path().join(FILE), image).expect("written");
-        refused(&directory, &format!("its database has file format {version}, but"));
-    }
 }
