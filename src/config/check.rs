@@ -65,6 +65,8 @@ impl<'a> Checker<'a> {
 
     /// The substitute for a value that is wrong or missing; the check fails anyway.
     pub(super) fn stand_in<T: KeyType>(&self, path: &str) -> T::Value {
+        let findings = self.findings.borrow();
+        debug_assert!(findings.unread || !findings.errors.is_empty());
         let text = known(path).default.text();
         T::parse(text).unwrap_or_else(|| unreachable!("{path} = {text} is right"))
     }

@@ -29,12 +29,12 @@ struct Platter {
     fuse: u32,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 enum Operation {
     /// The file has this length.
     Length(usize),
     /// The sector of this index has this content.
-    Write(usize, Sector),
+    Write(usize, Box<Sector>),
 }
 
 /// What a power cut did to a sector that was being written.
@@ -111,11 +111,11 @@ impl TornDisk {
 
 impl Operation {
     /// Returns whether the image reaches that far.
-    fn apply(self, image: &mut Vec<u8>) -> bool {
+    fn apply(&self, image: &mut Vec<u8>) -> bool {
         match self {
-            Self::Length(length) => image.resize(length, 0),
+            Self::Length(length) => image.resize(*length, 0),
             Self::Write(index, sector) => {
-                let range = range(image, index);
+                let range = range(image, *index);
                 if range.is_empty() {
                     return false;
                 }
@@ -130,7 +130,7 @@ impl Operation {
 /// Tears one of the sectors that were written, or none.
 fn tear(image: &mut Vec<u8>, operations: &[Operation], random: &mut Rng) -> Torn {
     let written = operations.iter().filter_map(|operation| match operation {
-        Operation::Write(index, sector) => Some((*index, *sector)),
+        Operation::Write(index, sector) => Some((*index, **sector)),
         Operation::Length(_) => None,
     });
     let mut written: Vec<_> = written.collect();
@@ -149,7 +149,7 @@ fn tear(image: &mut Vec<u8>, operations: &[Operation], random: &mut Rng) -> Torn
         sector[..at].copy_from_slice(&sector_of(image, index)[..at]);
         Torn::Split
     };
-    if Operation::Write(index, sector).apply(image) { torn } else { Torn::No }
+    if Operation::Write(index, Box::new(sector)).apply(image) { torn } else { Torn::No }
 }
 
 /// Where a sector is in these bytes, as far as they reach.
@@ -199,7 +199,8 @@ impl StorageBackend for TornDisk {
         let (from, to) = (index(offset), index(offset) + data.len());
         platter.cached[from..to].copy_from_slice(data);
         let indices = from / SECTOR..to.div_ceil(SECTOR);
-        let written = indices.map(|it| Operation::Write(it, sector_of(&platter.cached, it)));
+        let written =
+            indices.map(|it| Operation::Write(it, Box::new(sector_of(&platter.cached, it))));
         let written: Vec<_> = written.collect();
         platter.unsynced.extend(written);
         Ok(())
