@@ -81,18 +81,14 @@ pub(crate) fn default(key: &Key) -> String {
         KeyDefault::Required(_) => "none, it is required".to_owned(),
         KeyDefault::Absent(meaning, _) => meaning.to_owned(),
         KeyDefault::Value(_) => written(key),
-        KeyDefault::Preset(values) => by_preset(values, |value| key.kind.written(value)),
+        KeyDefault::Preset(values) => {
+            let default = written(key);
+            let others = values.iter().skip(1).map(|(preset, value)| {
+                format!(", {} with preset = \"{preset}\"", key.kind.written(value))
+            });
+            default + &others.collect::<String>()
+        }
     }
-}
-
-/// The values of the presets, in words.
-fn by_preset(values: &[(&str, &str)], written: impl Fn(&str) -> String) -> String {
-    let others = values
-        .iter()
-        .skip(1)
-        .map(|(preset, value)| format!("{} with preset = \"{preset}\"", written(value)));
-    let first = values.first().map(|(_, value)| written(value));
-    first.into_iter().chain(others).collect::<Vec<_>>().join(", ")
 }
 
 /// A key with its comment, which ends with these lines.

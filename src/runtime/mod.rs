@@ -20,7 +20,6 @@ mod audit;
 mod clock;
 mod disk;
 mod error;
-mod event;
 mod hang;
 mod planner;
 mod report;
@@ -28,14 +27,16 @@ mod start;
 mod stop;
 mod supervisor;
 
+use std::net::Ipv4Addr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use elevator_driver::MotorCommand;
+use elevator_driver::{MotorCommand, PanelEvent};
 use elevator_fleet::car::HangEvidence;
+use elevator_fleet::dispatch::Plan;
 use elevator_fleet::model::Timestamp;
-use elevator_fleet::node::{Action, Node, Report};
+use elevator_fleet::node::{Action, Node, PlanVersion, Report};
 use elevator_fleet::settings::Setting;
 use tokio::sync::{broadcast, mpsc, watch};
 use tokio::time::Sleep;
@@ -45,7 +46,6 @@ use self::audit::Commands;
 use self::clock::{Clock, LocalTime};
 use self::disk::{Disk, DiskEvent};
 pub use self::error::{Failure, RunError};
-pub(crate) use self::event::Event;
 use self::hang::Latching;
 use self::planner::Planner;
 use self::report::ReportLog;
@@ -60,6 +60,28 @@ use crate::operator::{self, FaultInjection, OperatorSocket, Request};
 use crate::panel::Panel;
 use crate::presses::PressLog;
 use crate::tokens::Tokens;
+
+/// One event. The loop selects the next one and does nothing else.
+#[derive(Debug)]
+pub(crate) enum Event {
+    Mesh(MeshEvent),
+    Panel(PanelEvent),
+    Disk(DiskEvent),
+    Planned((PlanVersion, Plan)),
+    Request(Request),
+    /// The node's deadline, or a periodic check of the loop.
+    Timeout,
+    Failed(Failure),
+    /// The node's interface has this address instead of its own.
+    Moved(Ipv4Addr),
+    Stop,
+}
+
+impl Event {
+    fn ended(part: &'static str) -> Self {
+        Self::Failed(Failure { part, reason: "its thread has ended".to_owned() })
+    }
+}
 
 /// How a node ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
