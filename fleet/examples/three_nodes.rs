@@ -17,7 +17,7 @@ use elevator_fleet::climate::ClimateSettings;
 use elevator_fleet::election::ElectionSettings;
 use elevator_fleet::model::{Call, FleetName, HallCall, Mac, NodeId, Role, Timestamp};
 use elevator_fleet::node::{
-    Action, Identity, LinkId, LinkSide, MeshTimes, Node, NodeSettings, Restored,
+    Access, Action, Identity, LinkId, LinkSide, MeshTimes, Node, NodeSettings, Restored,
 };
 use elevator_fleet::wire::{Nonce, Protocol};
 
@@ -149,7 +149,7 @@ fn main() -> Result<(), Failed> {
 
     println!("-- a passenger presses up at floor 2, at node C");
     let call = Call::Hall(HallCall::new(Floor::try_from(2)?, Direction::Up));
-    lan.nodes[2].handle_order(&call, lan.now)?;
+    lan.nodes[2].handle_order(&call, Access::Public, lan.now)?;
     lan.run(Duration::from_secs(1));
 
     println!("-- node A is killed");

@@ -12,7 +12,7 @@
 //! use elevator_fleet::climate::ClimateSettings;
 //! use elevator_fleet::election::ElectionSettings;
 //! use elevator_fleet::model::{Call, FleetName, HallCall, Mac, NodeId, Role, Timestamp};
-//! use elevator_fleet::node::{Action, Identity, MeshTimes, Node, NodeSettings, Restored};
+//! use elevator_fleet::node::{Access, Action, Identity, MeshTimes, Node, NodeSettings, Restored};
 //! use elevator_fleet::wire::{Nonce, Protocol};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -48,7 +48,7 @@
 //! perform(&mut node);
 //!
 //! let call = Call::Hall(HallCall::new(Floor::try_from(2)?, Direction::Up));
-//! node.handle_order(&call, now)?;
+//! node.handle_order(&call, Access::Public, now)?;
 //! let order = node.orders().of_call(&call).next().ok_or("placed")?.dot;
 //! assert!(!node.has_promised(order));
 //!

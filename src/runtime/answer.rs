@@ -24,9 +24,7 @@ impl Running {
         let answer = match query {
             Query::Status => Reply::Status(Box::new(self.status(now))),
             Query::Follow(id) => Reply::Followed(self.node.followed_call(id)),
-            Query::Order(call, access) => {
-                Reply::Order(self.node.handle_order_with(&call, access, now))
-            }
+            Query::Order(call, access) => Reply::Order(self.node.handle_order(&call, access, now)),
             Query::Network(cable) => {
                 if self.faults == FaultInjection::Allowed {
                     warn!(?cable, "faults are injected into the network");

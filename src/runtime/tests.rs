@@ -7,6 +7,7 @@ use std::time::Duration;
 use elevator_driver::{Button, Direction, Floor, FloorCount};
 use elevator_fleet::dispatch::{Assignments, CarSituation, CollectiveCost, Dispatcher, HallDemand};
 use elevator_fleet::model::{Call, HallCall};
+use elevator_fleet::node::Access;
 use elevator_simulator::simulator::SerialConfig;
 use elevator_simulator::{
     CarConfig, CarState, ControlClient, Simulator, SimulatorConfig, StartPosition,
@@ -190,7 +191,7 @@ async fn a_planner_that_panics_ends_the_node() {
     fails("the planner failed", |running| {
         let hall = Call::Hall(HallCall::new(floor(1), Direction::Up));
         let now = running.clock.now();
-        running.node.handle_order(&hall, now).expect("placed");
+        running.node.handle_order(&hall, Access::Public, now).expect("placed");
         running.drain();
     })
     .await;

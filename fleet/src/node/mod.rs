@@ -17,14 +17,7 @@
 //! and sleeps until [`Node::poll_timeout`].
 //!
 //! `inputs/` has the inputs, `settle.rs` what follows from each of them, `routes/` the ways between the
-//! components, and `status/` how things are. Each component is documented on its first page:
-//!
-//! - `store/`: orders and settings, and what disk and peers have not got yet;
-//! - `peers/`: membership, links, beacons;
-//! - `leadership/`: the election, its result, and the oversight of the master;
-//! - `plan/`: the plan, and the requests for it;
-//! - `cabin/`: the car, its panel and the climate;
-//! - `services/`: rules over the store, such as those of sessions.
+//! components, and `status/` how things are. Each component is documented on its first page.
 
 mod action;
 mod inputs;
@@ -47,7 +40,7 @@ use crate::store::Store;
 
 pub use crate::cabin::{CarStatus, ClimateStatus, ClimateTimer, UnitStatus, health};
 pub use crate::model::MeshTimes;
-pub use crate::peers::{BeaconFate, ConflictKind, LossCause, PacketCounts, misfit, unreadable};
+pub use crate::peers::{BeaconFate, ConflictKind, LossCause, misfit, unreadable};
 pub use crate::plan::{PlanRequest, PlanVersion};
 pub use crate::report::Report;
 pub use action::Action;
@@ -59,8 +52,7 @@ pub use status::{
 };
 
 pub use crate::election::LinkSide;
-pub use crate::services::access::{Access, LONGEST_RELEASE, ReleaseRefused};
-pub use crate::services::calls::OrderRefused;
+pub use crate::services::access::{Access, LONGEST_RELEASE, OrderRefused, ReleaseRefused};
 pub use crate::services::command::{Command, CommandRefused};
 pub use crate::services::sessions::{LONGEST_HOLD, SessionRefused, SessionRequest};
 pub use crate::store::{Change, Fate, Lsn, Refused as RefusedStatus, Restored, Taken};

@@ -12,10 +12,9 @@ use crate::settings::{Request, Session, Setting, Words};
 use crate::store::Ride;
 
 impl Node {
-    /// What an input has changed is settled from the inside out: who leads and what is commanded
-    /// decide where the car stops, which decides what is served; then others learn of it, in the order
-    /// in which it matters to them. The panel is first, as nothing may delay the stop of a motor; the
-    /// disk comes before the peers, for a lamp waits for the slowest of them; the plan needs all of it.
+    /// From the inside out: who leads and what is commanded decide where the car stops, which decides
+    /// what is served; then others learn of it. The panel is first, as nothing may delay the stop of a
+    /// motor; the disk comes before the peers, for a lamp waits for the slowest; the plan needs all of it.
     pub(super) fn settle(&mut self, now: Timestamp) {
         if !self.leadership.has_started() {
             return;
@@ -88,7 +87,7 @@ impl Node {
     /// What two nodes hold, one of them on disk, is promised; and a passenger who has entered is served
     /// once their trip is (P1).
     fn keep_promises(&mut self, now: Timestamp) {
-        self.store.review_promises(|| self.peers.members().names());
+        self.store.review_promises(|| self.peers.membership.names());
         self.serve_boarded(now);
         self.route_store(now);
     }
@@ -107,7 +106,7 @@ impl Node {
 
     /// Peers get what is new, over links and in a beacon.
     fn tell_peers(&mut self, is_news_of_car: bool, now: Timestamp) {
-        if self.store.take_dirty() || is_news_of_car {
+        if self.store.replication.take_dirty() || is_news_of_car {
             self.send_deltas(now);
         }
         self.broadcast_if_due(now);
@@ -198,7 +197,7 @@ impl Node {
                 CarEvent::OffTarget { stop_at, at } => {
                     self.report(Report::OffTarget { stop_at, at });
                 }
-                CarEvent::FlightLearned(record) => self.store.note_flight_times(record),
+                CarEvent::FlightLearned(record) => self.store.ledger.note_flight_times(record),
                 CarEvent::PriorityOver => {
                     let own = self.hello.node.clone();
                     self.direct(Setting::Priority(own, None), now);
@@ -282,7 +281,7 @@ impl Node {
             Some((self.peers.beacon_due(self.leadership.leads()), Timer::Beacon)),
             self.peers.membership.next_check().map(|at| (at, Timer::Membership)),
             election.map(|(at, timer)| (at, Timer::Election(timer.clone()))),
-            self.peers.next_dial().map(|at| (at, Timer::Pairing)),
+            self.peers.pairing.next().map(|at| (at, Timer::Pairing)),
             self.dispatching.planning.next().map(|at| (at, Timer::Plan)),
             self.services.turns.poll_timeout().map(|at| (at, Timer::Turn)),
             self.services.sessions.poll_timeout().map(|at| (at, Timer::Session)),

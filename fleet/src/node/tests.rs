@@ -1,6 +1,5 @@
 //! Whole nodes, told what happens one thing at a time.
 
-mod access;
 mod climate;
 mod commands;
 mod destination;
@@ -9,7 +8,6 @@ mod flooded;
 mod forged;
 mod guidance;
 mod hang;
-mod held_up;
 mod packets;
 mod panel_first;
 mod planning;
@@ -18,8 +16,6 @@ mod probes;
 mod recalls;
 mod receipts;
 mod sessions;
-mod silence;
-mod strangers;
 mod transfer;
 
 use std::time::Duration;
@@ -142,6 +138,11 @@ impl Node {
         self.handle_command(command, "kovac", None, now).expect("taken");
     }
 
+    /// Somebody without a right of access places an order.
+    fn order(&mut self, call: &Call, now: Timestamp) -> Result<Taken, OrderRefused> {
+        self.handle_order(call, Access::Public, now)
+    }
+
     fn have_set(&mut self, setting: Setting, now: Timestamp) {
         self.handle_setting(setting, "kovac", now).expect("taken");
     }
@@ -217,16 +218,6 @@ fn broadcasts(actions: &[Action]) -> impl Iterator<Item = &Beacon> {
     })
 }
 
-/// The beacons to one node or to all.
-fn beacons(actions: &[Action]) -> impl Iterator<Item = &Beacon> {
-    actions.iter().filter_map(|action| {
-        let (Action::Broadcast(beacon) | Action::Unicast { beacon, .. }) = action else {
-            return None;
-        };
-        Some(beacon)
-    })
-}
-
 fn sent(actions: Vec<Action>) -> impl Iterator<Item = Frame> {
     let frame = |action| if let Action::Send { frame, .. } = action { Some(frame) } else { None };
     actions.into_iter().filter_map(frame)
@@ -234,17 +225,6 @@ fn sent(actions: Vec<Action>) -> impl Iterator<Item = Frame> {
 
 fn frames(node: &mut Node) -> Vec<Frame> {
     sent(drain(node)).collect()
-}
-
-/// What is sent to peers of orders and settings.
-fn deltas(actions: &[Action]) -> impl Iterator<Item = &Delta> {
-    actions.iter().filter_map(|action| {
-        if let Action::Broadcast(beacon) = action {
-            return Some(&beacon.delta);
-        }
-        let Action::Send { frame: Frame::Delta(delta), .. } = action else { return None };
-        Some(delta)
-    })
 }
 
 fn plan_requests(node: &mut Node) -> Vec<PlanRequest> {
@@ -348,46 +328,6 @@ fn two_cars() -> (Node, Node, Timestamp) {
     (one, two, later)
 }
 
-/// A probe asks whether a silent peer lives; a peer whose beacons arrive need not be asked,
-/// however the two beacons fall: the echo of a beacon waits for up to a period.
-#[test]
-fn peers_that_hear_each_other_do_not_probe() {
-    for lag in [1, 8, 12, 24] {
-        let (mut one, mut other) = (node(1, 1), node(2, 1));
-        drain(&mut one);
-        let lag = Timestamp::START + Duration::from_millis(lag);
-        while one.poll_timeout().is_some_and(|(at, _)| at < lag) {
-            let due = one.poll_timeout().map_or(lag, |(at, _)| at);
-            one.handle_timeout(due);
-            drain(&mut one);
-        }
-        talk(&mut one, &mut other, lag, lag + PERIOD * 8);
-        let wanted = talk(&mut one, &mut other, lag + PERIOD * 8, lag + PERIOD * 40);
-        let probes = wanted
-            .iter()
-            .filter(|action| matches!(action, Action::Unicast { beacon, .. } if beacon.probe));
-        assert_eq!(probes.count(), 0, "a lag of {lag}");
-    }
-}
-
-/// E1: the peer restarted while it was being dialled; its new incarnation takes the call.
-#[test]
-fn a_link_to_the_next_incarnation_of_a_dialled_peer_carries() {
-    let (mut second, mut first) = (node(2, 1), node(1, 1));
-    let now = Timestamp::START + PERIOD * 4;
-    let wanted = talk(&mut second, &mut first, Timestamp::START, now);
-    assert!(wanted.iter().any(|action| matches!(action, Action::Dial { .. })), "{wanted:?}");
-    let mut reborn = node(1, 2);
-    let link = LinkId(7);
-    second.handle_link_up(link, reborn.hello(), LinkSide::Dialled, now);
-    second.handle_frame(link, state(Vec::new()), now);
-    second.handle_frame(link, Frame::Synced, now);
-    let beacon = reborn.plain_beacon(now);
-    second.handle_beacon(address(1), &beacon, now);
-    let master = name(1);
-    assert_eq!(*second.node_state(), NodeState::Slave { master });
-}
-
 /// E1: the master has dropped the link, and nothing that says so arrives.
 #[test]
 fn a_slave_notices_that_its_master_has_no_link_to_it() {
@@ -404,43 +344,5 @@ fn a_slave_notices_that_its_master_has_no_link_to_it() {
         let redials =
             |action: &Action| matches!(action, Action::Dial { peer, .. } if *peer == name(1));
         assert!(wanted.iter().any(redials), "{wanted:?}");
-    }
-}
-
-/// E1: the slave has dropped the link, and leads or follows somebody else. Where links follow the
-/// states, there is none that it may keep.
-#[test]
-fn a_master_closes_a_link_to_a_peer_that_goes_on_without_it() {
-    let source = ElectionSettings::preset(Protocol::LowestIp, Preset::Source);
-    let of = |index| electing(index, 1, source.clone());
-    let (mut first, mut second, start) = linked_after(of(1), of(2), 4);
-    second.handle_link_down(LINK, start);
-    let wanted = talk(&mut first, &mut second, start, start + PERIOD * 100);
-    assert!(wanted.contains(&Action::Close(LINK)), "{wanted:?}");
-}
-
-/// C3, F14: what one end says last in the exchange of states may be all that is lost, and TCP may
-/// take many seconds to send it again. The end that waits for it makes room for another link.
-#[test]
-fn a_link_that_is_synced_at_one_end_only_is_closed() {
-    for protocol in [Protocol::LowestIp, Protocol::TokenRing] {
-        let of = |index| electing(index, 1, ElectionSettings::of(protocol));
-        let (mut one, mut two, link) = (of(1), of(2), LINK);
-        let now = Timestamp::START + PERIOD * 8;
-        talk(&mut one, &mut two, Timestamp::START, now);
-        one.handle_link_up(link, two.hello(), LinkSide::Accepted, now);
-        two.handle_link_up(link, one.hello(), LinkSide::Dialled, now);
-        for _ in 0..2 {
-            deliver(&mut one, &mut two, now);
-            for frame in frames(&mut two).into_iter().filter(|frame| *frame != Frame::Synced) {
-                one.handle_frame(link, frame, now);
-            }
-        }
-        assert!(two.has_synced(&name(1)) && !one.has_synced(&name(2)));
-        let soon = now + Duration::from_secs(1);
-        let before = talk(&mut one, &mut two, now, soon);
-        assert!(!before.contains(&Action::Close(link)), "{protocol}");
-        let after = talk(&mut one, &mut two, soon, soon + Duration::from_secs(2));
-        assert!(after.contains(&Action::Close(link)), "{protocol}");
     }
 }

@@ -9,11 +9,11 @@ use crate::model::Timestamp;
 use crate::wire::{Beacon, Delta, Piggybacked};
 
 /// The most echoes in a beacon; in a larger fleet peers take turns.
-pub(crate) const MOST_ECHOES: usize = 32;
+pub(super) const MOST_ECHOES: usize = 32;
 
 /// How many of them are for strangers, if there are any. A restarted node is a stranger until it is
 /// echoed; others may be fakes.
-pub(crate) const STRANGERS_ECHOED: usize = 4;
+pub(super) const STRANGERS_ECHOED: usize = 4;
 
 /// How many beacons all peers together may send early per period because of changes. In a large
 /// fleet, changes go over links as well.
@@ -37,14 +37,6 @@ pub(super) struct BeaconClock {
 }
 
 impl BeaconClock {
-    pub(super) fn hurry(&mut self) {
-        self.urgent = true;
-    }
-
-    pub(super) fn finish(&mut self) {
-        self.is_last = true;
-    }
-
     fn send(&mut self, period: Duration, now: Timestamp) {
         let is_due = self.last.is_none_or(|last| last + self.sent <= now);
         self.early = if is_due { 0 } else { self.early.saturating_add(1) };
@@ -55,12 +47,12 @@ impl BeaconClock {
 
 impl Peers {
     pub(crate) fn hurry(&mut self) {
-        self.clock.hurry();
+        self.clock.urgent = true;
     }
 
     /// The process ends after this turn: what it has to say goes out now.
     pub(crate) fn finish(&mut self) {
-        self.clock.finish();
+        self.clock.is_last = true;
     }
 
     /// When the next beacon is due, of a node that `leads` or does not.
@@ -111,9 +103,6 @@ impl Peers {
     ) -> Beacon {
         let mut beacon = self.plain_beacon(facts, now);
         beacon.probe = probe;
-        if probe {
-            self.membership.sent_as_probe();
-        }
         beacon.echoes = self.membership.echoes_for(to);
         beacon
     }

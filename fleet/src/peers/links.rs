@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::election::LinkSide;
-use crate::model::{NodeId, NodeState, Timestamp};
+use crate::model::{NodeId, Timestamp};
 use crate::wire::LinkId;
 
 /// The most probes under way over a link. More would only wait behind these.
@@ -33,13 +33,6 @@ impl Link {
     pub(super) fn is_synced(&self) -> bool {
         self.state_received && self.state_delivered
     }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Handshake {
-    Going,
-    /// With this frame, full states have been exchanged.
-    Done,
 }
 
 impl Links {
@@ -118,48 +111,21 @@ impl Links {
         self.links.get_mut(&id)?.probes.pop_front()
     }
 
-    pub(crate) fn state_received(&mut self, id: LinkId) -> Handshake {
+    /// The peer's state has arrived; whether with this frame full states have been exchanged.
+    pub(crate) fn state_received(&mut self, id: LinkId) -> bool {
         self.advance(id, |link| link.state_received = true)
     }
 
-    pub(crate) fn state_delivered(&mut self, id: LinkId) -> Handshake {
+    /// The peer has received this node's state; whether with this frame full states have been exchanged.
+    pub(crate) fn state_delivered(&mut self, id: LinkId) -> bool {
         self.advance(id, |link| link.state_delivered = true)
     }
 
-    fn advance(&mut self, id: LinkId, step: impl FnOnce(&mut Link)) -> Handshake {
-        let Some(link) = self.links.get_mut(&id) else {
-            return Handshake::Going;
+    fn advance(&mut self, id: LinkId, step: impl FnOnce(&mut Link)) -> bool {
+        let Some(link) = self.links.get_mut(&id).filter(|link| !link.is_synced()) else {
+            return false;
         };
-        let before = link.is_synced();
         step(link);
-        if !before && link.is_synced() { Handshake::Done } else { Handshake::Going }
-    }
-}
-
-/// Whether a node in this state accepts links, if a slave has only the one to its master (F1).
-pub(crate) fn accepts(node_state: &NodeState) -> bool {
-    match node_state {
-        NodeState::Master | NodeState::Seeking => true,
-        NodeState::Slave { .. } => false,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use super::*;
-
-    const AT: fn(u64) -> Timestamp = |millis| Timestamp::START + Duration::from_millis(millis);
-
-    #[test]
-    fn a_link_carries_a_limited_number_of_probes() {
-        let (mut links, peer) = (Links::default(), NodeId::new("B").expect("a name"));
-        links.open(LinkId(1), peer.clone(), LinkSide::Dialled, 0);
-        let sent = (0..1_000).filter(|at| links.probe(&peer, AT(*at)).is_some()).count();
-        assert_eq!(sent, MOST_PROBES);
-        assert_eq!(links.answered(LinkId(1)), Some(AT(0)));
-        assert_eq!(links.probe(&peer, AT(2_000)), Some(LinkId(1)));
-        assert_eq!(links.probe(&peer, AT(2_010)), None);
+        link.is_synced()
     }
 }

@@ -17,7 +17,6 @@ use core::net::Ipv4Addr;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
-use crate::election::LinkSide;
 use crate::model::{Hello, MeshTimes, NodeId, Nonce, Timestamp};
 use crate::seeded::{SeededBug, is_seeded};
 use crate::wire::Beacon;
@@ -26,7 +25,7 @@ use crate::wire::codec::WireError;
 pub use conflict::{ConflictKind, misfit, unreadable};
 pub use lost::LossCause;
 
-use conflict::{Conflicts, Sighting};
+use conflict::Conflicts;
 use echoes::Sent;
 use lost::LostPeers;
 use pace::Delay;
@@ -85,18 +84,12 @@ pub(crate) struct Membership {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Heard {
-    /// Ignored: this node's own, or one whose number is too far ahead.
-    Ignored,
-    /// From a node of another fleet.
-    Foreign,
-    /// From an incarnation that does not count yet, or has ended.
-    Unproven,
+    /// Nothing of it is used. What its sender still needs to have acknowledged, it says again in later
+    /// beacons.
+    Dropped(BeaconFate),
     /// Overtaken by a later beacon, and not heard before: its orders are accepted, its state is
     /// outdated.
     Reordered,
-    /// Heard before, or too old to tell. What its sender still needs to have acknowledged, it says
-    /// again in later beacons.
-    Replayed,
     /// From a peer that counts.
     Current {
         /// The peer did not count before.
@@ -117,17 +110,14 @@ impl Heard {
     /// Whether the beacon is of a process of this fleet that may run now, even if nothing proves yet
     /// that it hears this one.
     pub(crate) fn is_up_to_date(&self) -> bool {
-        matches!(self, Self::Current { .. } | Self::Unproven)
+        matches!(self, Self::Current { .. } | Self::Dropped(BeaconFate::Unproven))
     }
 
     /// What became of the beacon, for those outside the brain.
     pub(crate) fn fate(&self) -> BeaconFate {
         match self {
             Self::Current { .. } | Self::Reordered | Self::Conflict(_) => BeaconFate::Used,
-            Self::Ignored => BeaconFate::Ignored,
-            Self::Foreign => BeaconFate::Foreign,
-            Self::Unproven => BeaconFate::Unproven,
-            Self::Replayed => BeaconFate::Replayed,
+            Self::Dropped(fate) => *fate,
         }
     }
 }
@@ -171,7 +161,7 @@ impl Membership {
         Some(name)
     }
 
-    pub(super) fn get_mut(&mut self, name: &NodeId) -> Option<&mut Peer> {
+    pub(crate) fn get_mut(&mut self, name: &NodeId) -> Option<&mut Peer> {
         self.incarnations.get_mut(self.found.get(name)?)
     }
 
@@ -190,38 +180,30 @@ impl Membership {
         if echoed.is_some() {
             self.make_room(beacon.hello.nonce);
         }
-        // It came to this node alone.
-        let addressee = beacon.piggybacked.as_ref().and_then(|it| it.to.as_ref());
-        let is_addressed = beacon.probe || addressee == Some(&self.own.node);
         let Some(peer) = self.incarnation(&beacon.hello, now) else {
-            return Heard::Ignored;
+            return Heard::Dropped(BeaconFate::Ignored);
         };
         peer.note_delay(beacon.sequence, now);
-        if let Some(sent_at) = echoed {
-            peer.echo_age.note(now.since(sent_at), now);
+        if let Some(sent) = echoed_beacon {
+            peer.note_echo(sent, now);
         }
-        let is_single = peer.note_echo(echoed_beacon, now) || is_addressed;
         match peer.window.mark(beacon.sequence, now) {
             Order::Latest => {
                 peer.echoed_at = peer.echoed_at.max(echoed);
-                if is_single {
-                    peer.reception.note_single();
-                } else {
-                    peer.reception.note_latest(beacon.sequence, peer.period, now);
-                }
+                peer.reception.note_latest(beacon.sequence, peer.period, now);
             }
             Order::Reordered { first } => {
                 peer.echoed_at = peer.echoed_at.max(echoed);
-                if first && !is_single {
+                if first {
                     peer.reception.note_late();
                 }
                 return match (first, self.counts(&beacon.hello)) {
-                    (false, true | false) => Heard::Replayed,
+                    (false, true | false) => Heard::Dropped(BeaconFate::Replayed),
                     (true, true) => Heard::Reordered,
-                    (true, false) => Heard::Unproven,
+                    (true, false) => Heard::Dropped(BeaconFate::Unproven),
                 };
             }
-            Order::Impossible => return Heard::Ignored,
+            Order::Impossible => return Heard::Dropped(BeaconFate::Ignored),
         }
         peer.term = beacon.term;
         peer.estimate = beacon.estimate;
@@ -240,24 +222,12 @@ impl Membership {
     }
 
     /// Assesses the node at the other end of a link: a handshake proves that it hears and is heard.
-    /// An accepted link does not end an earlier incarnation that is still heard; that takes an
-    /// echo.
-    pub(crate) fn meet(&mut self, hello: &Hello, side: LinkSide, now: Timestamp) -> Heard {
+    pub(crate) fn meet(&mut self, hello: &Hello, now: Timestamp) -> Heard {
         if let Some(ignored) = self.ignored(hello, now) {
             return ignored;
         }
-        let is_rivalled = side == LinkSide::Accepted
-            && self.get(&hello.node).is_some_and(|known| {
-                known.hello.nonce != hello.nonce
-                    && known.hello.address == hello.address
-                    && self.shows(known, now)
-            });
-        let is_proven = |peer| self.shows(peer, now);
-        if is_rivalled && !self.incarnations.get(&hello.nonce).is_some_and(is_proven) {
-            return Heard::Unproven;
-        }
         let Some(peer) = self.incarnation(hello, now) else {
-            return Heard::Ignored;
+            return Heard::Dropped(BeaconFate::Ignored);
         };
         peer.heard_at = now;
         peer.echoed_at = Some(now);
@@ -282,15 +252,10 @@ impl Membership {
         }
     }
 
-    /// A peer sent over its link what no node may send.
-    pub(crate) fn note_garbage(
-        &mut self,
-        peer: &NodeId,
-        what: &str,
-        now: Timestamp,
-    ) -> Option<String> {
-        let what = format!("node {peer} sent {what}: its link was closed");
-        self.conflict(ConflictKind::Garbage, Some(peer), what, now)
+    /// A peer sent over its link what is not a frame.
+    pub(crate) fn note_garbage(&mut self, peer: &NodeId, now: Timestamp) -> Option<String> {
+        let what = format!("node {peer} sent what is not a frame: its link was closed");
+        self.conflicts.note(ConflictKind::Garbage, what, now)
     }
 
     /// A datagram from this address can't be read as a beacon.
@@ -302,7 +267,7 @@ impl Membership {
     ) -> Option<String> {
         let (kind, what) = unreadable(from, error)?;
         // Several fleets may share a network: of their keys there is nothing to report.
-        self.conflict(kind, None, what, now).filter(|_| kind != ConflictKind::Key)
+        self.conflicts.note(kind, what, now).filter(|_| kind != ConflictKind::Key)
     }
 
     pub(crate) fn lost(&self) -> &LostPeers {
@@ -317,33 +282,19 @@ impl Membership {
     /// its process has ended.
     fn ignored(&mut self, hello: &Hello, now: Timestamp) -> Option<Heard> {
         if hello.nonce == self.own.nonce {
-            return Some(Heard::Ignored);
+            return Some(Heard::Dropped(BeaconFate::Ignored));
         }
         if self.ended.iter().any(|(nonce, until)| *nonce == hello.nonce && now < *until) {
-            return Some(Heard::Unproven);
+            return Some(Heard::Dropped(BeaconFate::Unproven));
         }
         if hello.fleet == self.own.fleet {
             return None;
         }
         // Several fleets may share a network: nothing to report.
         if let Some((kind, what)) = misfit(&self.own, hello) {
-            self.conflict(kind, None, what, now);
+            self.conflicts.note(kind, what, now);
         }
-        Some(Heard::Foreign)
-    }
-
-    /// Notes a conflict; returns it if it is new and has to be reported.
-    fn conflict(
-        &mut self,
-        kind: ConflictKind,
-        node: Option<&NodeId>,
-        what: String,
-        now: Timestamp,
-    ) -> Option<String> {
-        match self.conflicts.note(kind, node, &what, now) {
-            Sighting::New => Some(what),
-            Sighting::Known => None,
-        }
+        Some(Heard::Dropped(BeaconFate::Foreign))
     }
 
     /// Makes room for an incarnation that hears this node, if there is none: one gives way that may
@@ -387,18 +338,17 @@ impl Membership {
     fn prove(&mut self, hello: &Hello, now: Timestamp) -> Heard {
         let peer = self.incarnations.get(&hello.nonce);
         if peer.is_none_or(|peer| !self.shows(peer, now)) {
-            return Heard::Unproven;
+            return Heard::Dropped(BeaconFate::Unproven);
         }
         // Not before it is proven: an old beacon, sent again, would be a conflict with its own node.
-        let node = Some(&hello.node);
         if let Some((kind, what)) = misfit(&self.own, hello) {
-            let told = self.conflict(kind, node, what, now);
-            return told.map_or(Heard::Ignored, Heard::Conflict);
+            let told = self.conflicts.note(kind, what, now);
+            return told.map_or(Heard::Dropped(BeaconFate::Ignored), Heard::Conflict);
         }
         if hello.address == self.own.address {
             let (name, address) = (&hello.node, hello.address);
             let what = format!("node {name} has the same address as this one, {address}");
-            if let Some(told) = self.conflict(ConflictKind::Address, node, what, now) {
+            if let Some(told) = self.conflicts.note(ConflictKind::Address, what, now) {
                 return Heard::Conflict(told);
             }
         }
@@ -413,19 +363,15 @@ impl Membership {
             // Both are alive: the first one stays, so that neither takes over from the other.
             let (name, first, second) = (&hello.node, rival.hello.address, hello.address);
             let what = format!("two nodes are named {name}: one at {first}, one at {second}");
-            let told = self.conflict(ConflictKind::Name, node, what, now);
-            return told.map_or(Heard::Unproven, Heard::Conflict);
+            let told = self.conflicts.note(ConflictKind::Name, what, now);
+            return told.map_or(Heard::Dropped(BeaconFate::Unproven), Heard::Conflict);
         }
         self.lost.remove(&hello.node);
         // One address has one process: the earlier incarnation has ended.
         if let Some(nonce) = before {
             self.end(nonce, now);
         }
-        if let Some(peer) = self.incarnations.get_mut(&hello.nonce) {
-            peer.counts_since = Some(now);
-        }
         self.found.insert(hello.node.clone(), hello.nonce);
-        self.conflicts.clear(&hello.node);
         self.check_by(now);
         Heard::Current { found: true, replaced: before.is_some() }
     }

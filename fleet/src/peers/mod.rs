@@ -12,43 +12,54 @@
 //! decide what a lost peer or a closed link means.
 
 mod beacon;
-mod comparison;
 mod links;
 mod membership;
-mod packets;
 mod pairing;
 
 use core::net::{Ipv4Addr, SocketAddrV4};
 use std::time::Duration;
 
 use self::beacon::BeaconClock;
+use self::membership::pace;
 use self::pairing::{Known, Pairing};
 use crate::election::{LinkRule, LinkSide, redial};
 use crate::model::{CarView, Hello, MeshTimes, NodeId, NodeState, Term, Timestamp};
 use crate::wire::LinkId;
 
-#[cfg(test)]
-pub(crate) use beacon::{MOST_ECHOES, STRANGERS_ECHOED};
-
-pub(crate) use comparison::Difference;
-pub(crate) use links::{Handshake, Links, accepts};
+pub(crate) use links::Links;
 pub use membership::{BeaconFate, ConflictKind, LossCause, misfit, unreadable};
 pub(crate) use membership::{Heard, Membership};
-pub use packets::PacketCounts;
 pub(crate) use pairing::Due;
 
 /// How long a master tolerates a peer that claims to be its slave without a link, if a slave has no
 /// other links.
 const CLAIM_LIMIT: Duration = Duration::from_secs(1);
 
-/// With standby links a slave may follow before it has a link, and gives up after
-/// [`redial::limit`]. A master tolerates that for a part of the limit more, a quarter: the slave's
-/// clock may be slower, and the beacons that say that it has given up may be lost.
+/// With standby links a slave may follow before it has a link, and gives up after [`redial::limit`]. A
+/// master tolerates that for a quarter more: beacons that say that it has given up may be lost.
 const CLAIM_MARGIN: u32 = 4;
 
 /// How long a master keeps a link that does not fit the announced state of its peer: longer than
 /// the peer waits for such a link to sync.
 const MISFIT_LIMIT: Duration = Duration::from_secs(2);
+
+/// The longest time that a difference of stores lasts before it is repaired, however often that has
+/// failed.
+const MOST_REPAIR_WAIT: Duration = Duration::from_mins(1);
+
+/// How often the wait for a repair is doubled at most while the peer's store keeps changing.
+const REPAIRS_OF_A_CHANGE: u32 = 2;
+
+/// How many packets arrived on a protocol's own port since the start (V8, V12).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct PacketCounts {
+    /// Answers from devices that are not nodes.
+    pub(crate) device_answers: u64,
+    /// Other packets from senders that may not send them; dropped (V12).
+    pub(crate) strange: u64,
+    /// Bytes that are not a packet; dropped.
+    pub(crate) malformed: u64,
+}
 
 #[derive(Debug)]
 pub(crate) struct Peers {
@@ -59,7 +70,7 @@ pub(crate) struct Peers {
     pub(crate) membership: Membership,
     pub(crate) links: Links,
     /// Which peers to dial; nobody if links follow the election.
-    pairing: Pairing,
+    pub(crate) pairing: Pairing,
     clock: BeaconClock,
     pub(crate) packets: PacketCounts,
 }
@@ -110,14 +121,6 @@ impl Peers {
         }
     }
 
-    pub(crate) fn members(&self) -> &Membership {
-        &self.membership
-    }
-
-    pub(crate) fn links(&self) -> &Links {
-        &self.links
-    }
-
     /// Whether the node dials peers by itself, and not because the election wants it.
     pub(crate) fn keeps_links(&self) -> bool {
         self.rule != LinkRule::FollowState
@@ -127,12 +130,6 @@ impl Peers {
     /// link to it is made.
     pub(crate) fn exchanges_orders(&self, peer: &NodeId) -> bool {
         self.links.is_synced(peer) || self.pairing.believes(peer)
-    }
-
-    /// A beacon of a peer was accepted. `equal`: it is a master whose store is equal to this node's,
-    /// so that each has all orders of the other.
-    pub(crate) fn note_heard(&mut self, peer: &NodeId, equal: bool, now: Timestamp) {
-        self.pairing.heard(peer, equal, now);
     }
 
     /// What the links and the plan depend on in the state of a peer, under [`LinkRule::Standby`].
@@ -156,11 +153,6 @@ impl Peers {
             leads: peer.node_state == NodeState::Master,
         });
         self.pairing.choose(peers, follows);
-    }
-
-    /// The states of nodes have changed, and with them, maybe, which links to keep.
-    pub(crate) fn review_links(&mut self) {
-        self.pairing.invalidate();
     }
 
     /// Whether a link that this node has opened is one that it keeps.
@@ -192,18 +184,9 @@ impl Peers {
         }
     }
 
-    pub(crate) fn note_car(&mut self, peer: &NodeId, view: CarView, now: Timestamp) {
-        if let Some(known) = self.membership.get_mut(peer) {
-            known.car = Some((view, now));
-        }
-    }
-
     pub(crate) fn find(&mut self, hello: &Hello) {
-        if let Some(peer) = self.membership.get_mut(&hello.node) {
-            peer.comparison.forget_equal();
-        }
         self.pairing.found(hello.address, &hello.node);
-        self.clock.hurry();
+        self.hurry();
     }
 
     /// A peer is lost; returns its link, which is now closed.
@@ -244,35 +227,12 @@ impl Peers {
         }
     }
 
-    pub(crate) fn note_synced(&mut self, peer: &NodeId) {
-        self.pairing.synced(peer);
-    }
-
-    /// If this node dials by itself: the link to this peer is closed, or could not be opened. `draw`
-    /// is a random number.
-    pub(crate) fn redial_later(&mut self, peer: &NodeId, draw: u64, now: Timestamp) {
-        self.pairing.disconnected(peer, draw, now);
-    }
-
-    /// When [`due_dials`](Self::due_dials) may have something.
-    pub(crate) fn next_dial(&self) -> Option<Timestamp> {
-        self.pairing.next()
-    }
-
-    /// Which peers to dial, and whose links to give up (C6). Call
-    /// [`choose_links`](Self::choose_links) before.
-    pub(crate) fn due_dials(&mut self, now: Timestamp) -> Vec<Due> {
-        self.pairing.due(now)
-    }
-
-    /// If a slave has a link to its master: as master, if this node `leads`, compares a peer's
-    /// announced state with the links. A link may have been closed at one end only if the close was
-    /// lost (E1). Returns the link to close.
+    /// As master, if this node `leads`: compares a peer's announced state with the links, as the close
+    /// of a link may have been lost (E1). Returns the link to close.
     ///
     /// A peer that keeps calling itself a slave without a link is not echoed until it notices: it
-    /// loses its master and joins again. Without standby links, a link is closed if its peer follows
-    /// another master, or if its peer follows this one but the last frame of the exchange of states
-    /// does not arrive.
+    /// loses its master and joins again. Without standby links, a link is closed whose peer follows
+    /// another master, or follows this one and does not get synced.
     pub(crate) fn reconcile(
         &mut self,
         peer: &NodeId,
@@ -303,22 +263,33 @@ impl Peers {
         link.filter(|_| misfit && stood >= MISFIT_LIMIT)
     }
 
-    /// The peer's store has this digest, like this node's, and is `durable` on its disk or not.
-    /// Returns whether that is new, or `None` if there is no such peer.
-    pub(crate) fn note_equal(&mut self, peer: &NodeId, digest: u64, durable: bool) -> Option<bool> {
-        let peer = self.membership.get_mut(peer)?;
-        Some(peer.comparison.note_equal(digest, durable))
+    /// The stores of a peer and this node are equal.
+    pub(crate) fn note_equal(&mut self, peer: &NodeId) {
+        if let Some(peer) = self.membership.get_mut(peer) {
+            (peer.differs_since, peer.repairs) = (None, 0);
+        }
     }
 
-    pub(crate) fn note_difference(&mut self, peer: &NodeId, now: Timestamp) -> Option<Difference> {
-        let peer = self.membership.get_mut(peer)?;
-        Some(peer.comparison.note_difference(peer.period, &self.times, now))
+    /// The stores of a peer and this node differ, according to a beacon of it; whether the difference
+    /// has lasted long enough for a repair (O7).
+    ///
+    /// Stores stay different if one refuses what the other holds: each repair doubles the wait. The fewer
+    /// beacons a peer sends, the older is their information.
+    pub(crate) fn is_repair_due(&mut self, peer: &NodeId, now: Timestamp) -> bool {
+        let Some(peer) = self.membership.get_mut(peer) else { return false };
+        let since = *peer.differs_since.get_or_insert(now);
+        let usual = pace::stretched(self.times.repair_after, peer.period, &self.times);
+        let doubled = usual.saturating_mul(1 << peer.repairs.min(16));
+        now.since(since) >= doubled.min(usual.max(MOST_REPAIR_WAIT))
     }
 
     /// The difference to the peer's store, which has this digest, is being repaired.
     pub(crate) fn note_repair(&mut self, peer: &NodeId, digest: u64, now: Timestamp) {
         if let Some(peer) = self.membership.get_mut(peer) {
-            peer.comparison.note_repair(digest, now);
+            peer.differs_since = Some(now);
+            let is_same = peer.repaired.replace(digest) == Some(digest);
+            let most = if is_same { u32::MAX } else { REPAIRS_OF_A_CHANGE };
+            peer.repairs = peer.repairs.saturating_add(1).min(most);
         }
     }
 }

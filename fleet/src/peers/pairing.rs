@@ -38,7 +38,7 @@ pub(super) struct Known<'a> {
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Pairing {
+pub(crate) struct Pairing {
     rule: LinkRule,
     own: (Ipv4Addr, NodeId),
     redial_after: Duration,
@@ -133,7 +133,7 @@ impl Pairing {
         self.invalidate();
     }
 
-    pub(super) fn invalidate(&mut self) {
+    pub(crate) fn invalidate(&mut self) {
         self.is_stale = self.rule == LinkRule::Standby;
     }
 
@@ -188,17 +188,17 @@ impl Pairing {
         chosen
     }
 
-    pub(super) fn dials(&self, peer: &NodeId) -> bool {
+    pub(crate) fn dials(&self, peer: &NodeId) -> bool {
         self.dials.contains_key(peer)
     }
 
     /// Whether the peer is believed although there is no link to it yet.
-    pub(super) fn believes(&self, peer: &NodeId) -> bool {
+    pub(crate) fn believes(&self, peer: &NodeId) -> bool {
         self.dials.get(peer).is_some_and(Dial::is_believed)
     }
 
     /// The peer was heard; it is a master whose store is `equal` to this node's, or is not.
-    pub(super) fn heard(&mut self, peer: &NodeId, equal: bool, now: Timestamp) {
+    pub(crate) fn heard(&mut self, peer: &NodeId, equal: bool, now: Timestamp) {
         let until = now + redial::limit(self.redial_after);
         let Some(dial) = self.dials.get_mut(peer) else {
             return;
@@ -224,7 +224,7 @@ impl Pairing {
         }
     }
 
-    pub(super) fn synced(&mut self, peer: &NodeId) {
+    pub(crate) fn synced(&mut self, peer: &NodeId) {
         self.accepted.remove(peer);
         self.doubted.remove(peer);
         if let Some(dial) = self.dials.get_mut(peer) {
@@ -238,7 +238,7 @@ impl Pairing {
     /// The link was closed or could not be opened. A link that was synced is dialled again at once,
     /// because its peer may have restarted, or, if this node does not dial every peer, when the peer
     /// is heard again.
-    pub(super) fn disconnected(&mut self, peer: &NodeId, draw: u64, now: Timestamp) {
+    pub(crate) fn disconnected(&mut self, peer: &NodeId, draw: u64, now: Timestamp) {
         self.accepted.remove(peer);
         let Some(dial) = self.dials.get_mut(peer) else {
             return;
@@ -256,7 +256,7 @@ impl Pairing {
     }
 
     /// The actions that are due now. A dial counts as started.
-    pub(super) fn due(&mut self, now: Timestamp) -> Vec<Due> {
+    pub(crate) fn due(&mut self, now: Timestamp) -> Vec<Due> {
         let limit = redial::limit(self.redial_after);
         let mut due = Vec::new();
         let wanted: Vec<&Dial> = self.dials.values().filter(|dial| !dial.is_spare).collect();
@@ -291,7 +291,7 @@ impl Pairing {
     }
 
     /// When [`due`](Self::due) may have work.
-    pub(super) fn next(&self) -> Option<Timestamp> {
+    pub(crate) fn next(&self) -> Option<Timestamp> {
         let dials = self.dials.values().filter_map(|dial| match dial.state {
             DialState::Due => Some(Timestamp::START),
             DialState::Going { until } | DialState::Waiting { until } => Some(until),

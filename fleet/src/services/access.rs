@@ -1,4 +1,4 @@
-//! Locked floors: which calls need a right of access, and how many were refused for lack of it.
+//! Which calls are refused, and locked floors: which calls need a right of access.
 //!
 //! ```text
 //!   operator ──▶ handle_command   ──▶ the store ──▶ every node
@@ -17,10 +17,10 @@ use std::time::Duration;
 use elevator_driver::Floor;
 
 use super::Bank;
-use super::calls::OrderRefused;
 use crate::car::Car;
 use crate::model::{Call, Mode, NodeId, Timestamp};
 use crate::seeded::{SeededBug, is_seeded};
+use crate::store::MOST_OPEN_TRIPS;
 
 /// The longest time for which a floor can be released in a car. An access-control system releases it
 /// for a press of a button.
@@ -34,6 +34,28 @@ pub enum Access {
     Public,
     /// Yes: a credential was checked by who places the call.
     Granted,
+}
+
+/// An order that can't be placed. The node is unchanged.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum OrderRefused {
+    /// The building has no such button or floor.
+    #[error("there is no {call}: the building has floors 0 to {top}")]
+    NoSuchButton { call: Call, top: u8 },
+    /// The node has no car that could serve it.
+    #[error("{node} has no car for {call}")]
+    NoCar { call: Call, node: NodeId },
+    #[error("{call} can't be placed: all cars are recalled because of a fire")]
+    FireRecall { call: Call },
+    /// The car, of this node or another one, is out of service, or a firefighter drives it.
+    #[error("{call} can't be placed: the car is in mode {mode}")]
+    NotInService { call: Call, mode: Mode },
+    /// The floor is locked, and the call came without a right of access.
+    #[error("{call} can't be placed: floor {floor} is locked")]
+    FloorLocked { call: Call, floor: Floor },
+    /// So many destination calls that were placed at this node are open.
+    #[error("{call} can't be placed: {most} trips requested at this node are open")]
+    TooManyTrips { call: Call, most: usize },
 }
 
 /// A floor that can't be released. Nothing has changed.
@@ -70,10 +92,6 @@ impl AccessControl {
 
     pub(crate) fn refused(&self) -> u64 {
         self.refused
-    }
-
-    pub(crate) fn count_refused(&mut self) {
-        self.refused = self.refused.saturating_add(1);
     }
 
     /// Somebody in this node's car may press the button of a locked floor, for `time`.
@@ -116,5 +134,49 @@ impl AccessControl {
             && bank.settings().is_locked(floor)
             && !is_seeded(SeededBug::LockedFloorAccepted);
         is_locked.then(|| OrderRefused::FloorLocked { call: call.clone(), floor })
+    }
+
+    /// Why an order of an operator or a program can't be placed, if it can't.
+    pub(crate) fn refuse(
+        &mut self,
+        bank: &Bank<'_>,
+        call: &Call,
+        access: Access,
+    ) -> Option<OrderRefused> {
+        if !call.is_within(bank.own.floors) {
+            let top = bank.own.floors.top().index();
+            return Some(OrderRefused::NoSuchButton { call: call.clone(), top });
+        }
+        let is_own = matches!(call, Call::Car { car, .. } if *car == bank.own.node);
+        if is_own && bank.cabin.car().is_none() {
+            return Some(OrderRefused::NoCar { call: call.clone(), node: bank.own.node.clone() });
+        }
+        if bank.settings().is_fire_recalled() {
+            return Some(OrderRefused::FireRecall { call: call.clone() });
+        }
+        if let Some(mode) = refusing_mode(bank, call) {
+            return Some(OrderRefused::NotInService { call: call.clone(), mode });
+        }
+        if access == Access::Public
+            && let Some(refused) = self.lock_against(bank, call)
+        {
+            self.refused = self.refused.saturating_add(1);
+            return Some(refused);
+        }
+        let has_room = bank.store.may_place(call);
+        (!has_room)
+            .then(|| OrderRefused::TooManyTrips { call: call.clone(), most: MOST_OPEN_TRIPS })
+    }
+}
+
+/// The mode of the car, if it takes no car call such as this one. Of another node's car it is the
+/// commanded one: its panel may be busy with a mechanic, who gets the calls afterwards.
+pub(crate) fn refusing_mode(bank: &Bank<'_>, call: &Call) -> Option<Mode> {
+    match call {
+        Call::Car { car, .. } if *car == bank.own.node => {
+            bank.cabin.car().filter(|car| !car.takes_car_calls()).map(Car::mode)
+        }
+        Call::Car { car, .. } => bank.settings().refusing_mode(car),
+        Call::Hall(_) => None,
     }
 }

@@ -76,3 +76,34 @@ pub(crate) fn end_of_hang(bank: &Bank<'_>) -> Option<Setting> {
         bank.settings().is_hung(&bank.own.node) && !bank.cabin.car().is_some_and(Car::is_hung);
     is_over.then(|| Setting::Hang(bank.own.node.clone(), None))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A contact bounces, a switch passes positions, and a spring takes the key back from *recall all*.
+    /// A key that was turned while its node was off is a command.
+    #[test]
+    fn a_turn_of_the_key_is_a_command_once_it_stands() {
+        let (mut watch, mut now, mut known) =
+            (KeyWatch::default(), Timestamp::START, KeySwitch::Normal);
+        for (key, millis, expected) in [
+            (Some(KeySwitch::Attendant), 50, None),
+            (Some(KeySwitch::Independent), 1_000, Some(KeySwitch::Independent)),
+            (Some(KeySwitch::Normal), 50, None),
+            (Some(KeySwitch::Independent), 1_000, None),
+            (Some(KeySwitch::RecallAll), 1, Some(KeySwitch::RecallAll)),
+            (Some(KeySwitch::Normal), 50, None),
+            (None, 1_000, None),
+            (Some(KeySwitch::Normal), 1_000, Some(KeySwitch::Normal)),
+        ] {
+            let mut turned = None;
+            for _ in 0..millis {
+                now = now + Duration::from_millis(1);
+                turned = turned.or(watch.turned(known, key, now));
+            }
+            known = turned.unwrap_or(known);
+            assert_eq!(turned, expected, "{key:?} for {millis} ms");
+        }
+    }
+}

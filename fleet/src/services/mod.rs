@@ -3,20 +3,10 @@
 //!
 //! A rule says what is to be set, or why something is refused. Setting it is up to the node, so that
 //! the store has one writer. What a rule remembers is its own, and on no disk.
-//!
-//! - `access.rs`: locked floors, and who may ride there;
-//! - `boarding.rs`: passengers with a destination who have entered the car;
-//! - `calls.rs`: which calls are refused;
-//! - `command.rs`: what an operator commands, and what it sets;
-//! - `key.rs`: the key switch of this node's car, and why it hung;
-//! - `power.rs`: whose turn it is on emergency power;
-//! - `priority.rs`: which car has a priority call;
-//! - `sessions.rs`: which robot has which car.
 
 pub(crate) mod access;
 mod bank;
 mod boarding;
-pub(crate) mod calls;
 pub(crate) mod command;
 mod key;
 pub(crate) mod power;

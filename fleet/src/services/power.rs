@@ -34,8 +34,7 @@ const HOLD_OFF: Duration = Duration::from_secs(10);
 /// How long a car may stay where it is in its turn before it is the next one's.
 const TURN_LIMIT: Duration = Duration::from_mins(1);
 
-/// For how long a node that did not run neither moves its car nor gives a turn: what it hears at first
-/// was sent long ago.
+/// For how long a node that did not run neither moves its car nor gives a turn: it hears old news first.
 const WAKING: Duration = Duration::from_secs(2);
 
 /// What a node knows of the turns besides what is set.
@@ -132,8 +131,7 @@ impl Turns {
         }
         let known = known_cars(bank);
         let cars = known.max(emergency.cars);
-        // Where emergency power was commanded not all may have been known: after a power cut, say. Who
-        // starts again alone has to know of them, too.
+        // Not all may have been known where emergency power was commanded. Who starts alone needs them.
         let counted = (known > emergency.cars).then_some(Setting::Cars(known));
         let turn = self.next(bank, &emergency, cars).map(Setting::Turn);
         counted.into_iter().chain(turn).collect()
@@ -244,8 +242,7 @@ impl Turns {
         };
         let serves = matches!(turn, Turn::Serves { .. });
         let is_driven = serves && is_driven_by_firefighter(bank, car, views);
-        // A car that serves may stand still for lack of calls, and one with a firefighter while they
-        // are on a floor.
+        // It may stand still for lack of calls, or while the firefighter is on a floor.
         let at = view.floor;
         if is_driven || serves && view.is_in_service() {
             self.place = None;

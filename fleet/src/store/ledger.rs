@@ -7,12 +7,11 @@ use super::{Change, Item, Lsn, Restored};
 use crate::model::{Dot, FlightRecord, Term, Timestamp};
 use crate::seeded::{SeededBug, is_seeded};
 
-/// How many batches may be in flight to the disk. Further changes wait and share the next batch, so
-/// that no number of messages fills the writer's queue, which would count as a failed disk.
+/// How many batches may be in flight to the disk. Further changes share the next batch: a full queue of
+/// the writer would count as a failed disk.
 const MOST_UNWRITTEN: u64 = 16;
 
-/// How long a batch may be in flight. A disk that hangs is detected by this time, because the queue
-/// does not fill.
+/// How long a batch may be in flight. Then the disk hangs.
 const WRITE_LIMIT: Duration = Duration::from_secs(30);
 
 /// How far ahead terms are written under a protocol that rotates the mastership: it uses about one
@@ -21,7 +20,7 @@ const TERMS_AHEAD: u64 = 1024;
 
 /// The journal from the brain's point of view: batches in flight to the disk.
 #[derive(Debug, Clone)]
-pub(super) struct Ledger {
+pub(crate) struct Ledger {
     lsn: Lsn,
     /// The latest batch that is on disk.
     durable: Lsn,
@@ -75,7 +74,7 @@ impl Ledger {
 
     /// The car has learned the duration of a leg. The next batch carries it; if it is lost, it is
     /// learned again.
-    pub(super) fn note_flight_times(&mut self, record: FlightRecord) {
+    pub(crate) fn note_flight_times(&mut self, record: FlightRecord) {
         self.flight_times.retain(|known| known.leg != record.leg);
         self.flight_times.push(record);
     }
@@ -121,7 +120,7 @@ impl Ledger {
     }
 
     /// The whole process, including the disk's writer, did not run for `late`.
-    pub(super) fn excuse(&mut self, late: Duration, now: Timestamp) {
+    pub(crate) fn excuse(&mut self, late: Duration, now: Timestamp) {
         if let Some(since) = self.waiting_since.as_mut() {
             *since = (*since + late).min(now);
         }
@@ -135,8 +134,7 @@ impl Ledger {
         self.failed = true;
     }
 
-    /// The disk works again: it gets the term, and all these: what the store has, and what it has no
-    /// longer. Until they are written, nothing is durable (P5).
+    /// The disk works again: it gets the term, and all these. Until then, nothing is durable (P5).
     pub(super) fn recover(&mut self, items: BTreeSet<Item>) {
         self.failed = false;
         self.durable = self.lsn;
@@ -145,7 +143,7 @@ impl Ledger {
         self.raised = true;
     }
 
-    pub(super) fn failed(&self) -> bool {
+    pub(crate) fn failed(&self) -> bool {
         self.failed
     }
 
@@ -160,7 +158,7 @@ impl Ledger {
         !self.failed && !self.changed.contains(&item) && !self.unwritten.contains_key(&item)
     }
 
-    pub(super) fn all_durable(&self) -> bool {
+    pub(crate) fn all_durable(&self) -> bool {
         !self.failed && self.changed.is_empty() && self.unwritten.is_empty()
     }
 
@@ -174,63 +172,30 @@ impl Ledger {
 mod tests {
     use super::*;
     use crate::model::Nonce;
-    use crate::settings::Key;
 
     fn ledger() -> Ledger {
-        ledger_under(false)
+        Ledger::new(&Restored::default(), false)
     }
 
-    fn ledger_under(rotates: bool) -> Ledger {
-        let restored = Restored { term: Term(7), ..Restored::default() };
-        Ledger::new(&restored, rotates)
-    }
-
-    /// The changes that the next batches carry beside presses.
-    fn others(ledger: &mut Ledger, term: u64) -> Vec<Change> {
-        ledger.note_term(Term(term));
-        let batch = ledger.batch(Timestamp::START);
-        let (lsn, others) =
-            batch.map_or((Lsn::default(), Vec::new()), |(lsn, _, others)| (lsn, others));
-        ledger.written(lsn, Timestamp::START);
-        others
-    }
-
-    #[test]
-    fn settings_are_durable_once_their_batch_is_written() {
-        let mut ledger = ledger();
-        ledger.note(Item::Press(press(1)));
-        assert!(ledger.are_settings_durable());
-        ledger.note(Item::Setting(Key::Turn));
-        assert!(!ledger.are_settings_durable());
-        let (lsn, ..) = ledger.batch(Timestamp::START).expect("a batch");
-        assert!(!ledger.are_settings_durable());
-        assert_eq!(ledger.written(lsn, Timestamp::START), [press(1)]);
-        assert!(ledger.are_settings_durable());
-        ledger.fail();
-        assert!(!ledger.are_settings_durable());
-    }
-
-    /// E3
+    /// E3: far ahead under a protocol that rotates the mastership.
     #[test]
     fn a_term_is_written_when_it_grows() {
-        let mut ledger = ledger();
-        assert_eq!(others(&mut ledger, 7), []);
-        assert_eq!(others(&mut ledger, 8), [Change::Term(Term(8))]);
-        assert_eq!(others(&mut ledger, 8), []);
-        assert_eq!(others(&mut ledger, 6), []);
-        assert_eq!(others(&mut ledger, 20), [Change::Term(Term(20))]);
-        ledger.fail();
-        assert_eq!(others(&mut ledger, 21), []);
-    }
-
-    /// E3
-    #[test]
-    fn terms_of_a_protocol_that_rotates_are_written_ahead() {
-        let mut ledger = ledger_under(true);
-        let written = (8..8 + 3 * TERMS_AHEAD).flat_map(|term| others(&mut ledger, term));
-        let written: Vec<Change> = written.collect();
-        let terms = [8, 9 + TERMS_AHEAD, 10 + 2 * TERMS_AHEAD];
-        assert_eq!(written, terms.map(|term| Change::Term(Term(term + TERMS_AHEAD))));
+        let restored = Restored { term: Term(7), ..Restored::default() };
+        for (rotates, ahead, grows) in [
+            (false, 0, [false, true, false, true]),
+            (true, TERMS_AHEAD, [false, true, false, false]),
+        ] {
+            let mut ledger = Ledger::new(&restored, rotates);
+            for (term, grows) in [7, 8, 8, 9 + ahead / 2].into_iter().zip(grows) {
+                ledger.note_term(Term(term));
+                let batch = ledger.batch(Timestamp::START).map(|(_, _, changes)| changes);
+                let expected = grows.then(|| vec![Change::Term(Term(term + ahead))]);
+                assert_eq!(batch, expected, "{term}");
+            }
+            ledger.fail();
+            ledger.note_term(Term(1 << 20));
+            assert!(ledger.batch(Timestamp::START).is_none());
+        }
     }
 
     /// P1: a change that overtakes the write of an earlier one waits for its own.

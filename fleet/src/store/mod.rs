@@ -11,7 +11,6 @@
 //! argument, and what other components need to know goes out as `Effect`s, in order.
 
 mod admission;
-mod disk;
 mod durable;
 mod ends;
 mod ledger;
@@ -24,7 +23,6 @@ mod settings;
 mod transfers;
 
 use std::collections::{BTreeSet, VecDeque};
-use std::time::Duration;
 
 use elevator_driver::{Floor, LampSet};
 
@@ -40,7 +38,7 @@ use crate::seeded::{SeededBug, is_seeded};
 use crate::settings::{Key, Register, Settings};
 
 pub use self::admission::Refused;
-pub use self::disk::{Change, Lsn, Restored};
+pub use self::durable::{Change, Lsn, Restored};
 pub(crate) use self::orders::MOST_OPEN_TRIPS;
 pub use self::orders::OrderStore;
 pub(crate) use self::promise::Holding;
@@ -57,10 +55,10 @@ pub(crate) struct Store {
     orders: OrderStore,
     settings: Settings,
     promise: Promise,
-    ledger: Ledger,
-    replication: Replication,
-    transfers: Transfers,
-    refusals: Refusals,
+    pub(crate) ledger: Ledger,
+    pub(crate) replication: Replication,
+    pub(crate) transfers: Transfers,
+    pub(crate) refusals: Refusals,
     ends: Ends,
     effects: VecDeque<Effect>,
 }
@@ -206,7 +204,7 @@ impl Store {
         self.promise.is_made(dot)
     }
 
-    /// Which nodes hold an order, and how, of this node and the `heard` ones, by name.
+    /// Which of this node and the `heard` ones hold an order, and how.
     pub(crate) fn holdings<'a>(
         &'a self,
         dot: Dot,
@@ -258,30 +256,6 @@ impl Store {
         }
     }
 
-    pub(crate) fn all_durable(&self) -> bool {
-        self.ledger.all_durable()
-    }
-
-    pub(crate) fn has_lost_disk(&self) -> bool {
-        self.ledger.failed()
-    }
-
-    /// How many records were refused since the start.
-    pub(crate) fn refused_counts(&self) -> Refused {
-        self.refusals.counts()
-    }
-
-    /// How long the stores of this peer and this node have to differ before a repair, where `usual`
-    /// applies to a peer of which nothing was refused.
-    pub(crate) fn repair_after(&self, peer: &NodeId, usual: Duration, now: Timestamp) -> Duration {
-        self.refusals.repair_after(peer, usual, now)
-    }
-
-    /// This node did not run for `late`, until this moment.
-    pub(crate) fn excuse(&mut self, late: Duration, now: Timestamp) {
-        self.ledger.excuse(late, now);
-    }
-
     /// A peer was discovered. It may know none of the open orders, and nothing of what is set.
     pub(crate) fn peer_discovered(&mut self, peer: &NodeId) {
         let settings = self.settings.all().filter(|_| !is_seeded(SeededBug::SettingsSentOnce));
@@ -293,7 +267,6 @@ impl Store {
 
     pub(crate) fn peer_lost(&mut self, peer: &NodeId) {
         self.replication.lost(peer);
-        self.refusals.peer_lost(peer);
         self.promise.forget_node(peer);
         self.promise.invalidate();
     }
@@ -304,20 +277,9 @@ impl Store {
     /// steady load it may be busy for long: the peer learns here which open orders are there, so that
     /// its lamps don't wait for its own disk (P4).
     pub(crate) fn peer_synced(&mut self, peer: &NodeId) {
-        let is_told = self.ledger.all_durable();
-        let open = self.orders.orders().map(|order| order.dot).filter(|_| !is_told);
+        let open = self.orders.orders().map(|order| order.dot);
         let on_disk = open.filter(|dot| self.ledger.is_durable(*dot)).map(Item::Press).collect();
         self.replication.linked(peer, on_disk);
-    }
-
-    /// The link to a peer is closed.
-    pub(crate) fn peer_disconnected(&mut self, peer: &NodeId) {
-        self.replication.disconnected(peer);
-    }
-
-    /// The peer's store equals this node's.
-    pub(crate) fn settle_all(&mut self, peer: &NodeId) {
-        self.replication.acked_all(peer);
     }
 }
 

@@ -26,11 +26,10 @@ const MOST_INCARNATIONS: usize = 4;
 /// back while it stands. A call is open while any entry is.
 ///
 /// So a merge takes the greater of two registers, pointwise: it is commutative, associative and
-/// idempotent (O2). A press that was served and seen never comes back; a press that nobody served
-/// stays (F14); a press that the service had not seen has a higher sequence, or another
-/// incarnation, and survives it (O3). Nothing about an incarnation is read from the disk, so a
-/// lost, old or cloned disk can't make two presses look alike. The memory is bounded by the calls
-/// that can exist, whatever the history and whatever was lost (O6).
+/// idempotent (O2). A press that was served and seen never comes back; a press that nobody served, or
+/// that the service had not seen, stays (F14, O3). Nothing about an incarnation is read from the disk, so
+/// a lost, old or cloned disk can't make two presses look alike. The memory is bounded by the calls that
+/// can exist (O6).
 ///
 /// Each open press carries a recall number, how many fire recalls its node knew of when it was placed;
 /// of one press the greater number wins. The store ignores a press that is older than the recalls

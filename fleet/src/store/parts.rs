@@ -4,7 +4,7 @@ use std::iter::Peekable;
 
 use serde::Serialize;
 
-use super::{Item, Purpose, Record, Store};
+use super::{Item, Record, Store};
 use crate::model::{CarView, NodeId, Term, Timestamp};
 use crate::seeded::{SeededBug, is_seeded};
 use crate::settings::{Key, Register};
@@ -24,29 +24,15 @@ impl Store {
         StoreDigest { term, digest: self.digest(), durable: self.ledger.all_durable() }
     }
 
-    /// Starts to send the whole state over this link.
-    pub(crate) fn begin_transfer(&mut self, link: LinkId, purpose: Purpose, now: Timestamp) {
-        self.transfers.begin(link, purpose, now);
-    }
-
-    /// The peer has received a part of the state that is sent over this link.
-    pub(crate) fn continue_transfer(&mut self, link: LinkId, now: Timestamp) {
-        self.transfers.ask(link, now);
-    }
-
-    /// The parts of state transfers that are due, over the links that lead to a peer. Changes made
-    /// meanwhile go to the outboxes of the peers, like all changes.
-    ///
-    /// A part says only whether the whole store is on the disk. While that is busy it is not, and the
-    /// next delta acknowledges which of the open orders are there, as after a
-    /// [handshake](Self::peer_synced) (P4).
-    pub(crate) fn states_due<'a>(
+    /// The parts of state transfers that are due, over the links that stand. Changes made meanwhile go to
+    /// the outboxes of the peers, like all changes.
+    pub(crate) fn states_due(
         &mut self,
-        peer_of: impl Fn(LinkId) -> Option<&'a NodeId>,
+        stands: impl Fn(LinkId) -> bool,
         term: Term,
         now: Timestamp,
     ) -> Vec<(LinkId, StateTransfer)> {
-        self.transfers.retain(|link| peer_of(link).is_some());
+        self.transfers.retain(stands);
         let durable = self.ledger.all_durable();
         let mut parts = Vec::new();
         while let Some((link, after)) = self.transfers.next(now) {
@@ -72,21 +58,11 @@ impl Store {
             let more = has_settings_left || left.peek().is_some();
             let last = records.last().map(|record| Item::Press(record.dot));
             let last_setting = settings.last().map(|it| Item::Setting(it.setting.key()));
-            self.transfers.sent(link, last.or(last_setting).filter(|_| more));
-            if let Some(peer) = peer_of(link).filter(|_| !durable) {
-                let open = records.iter().filter(|record| !record.state.is_served());
-                let on_disk = open.map(|it| it.dot).filter(|dot| self.ledger.is_durable(*dot));
-                self.replication.repaired(peer, on_disk.map(Item::Press));
-            }
+            self.transfers.sent(link, last.or(last_setting).filter(|_| more), now);
             let state = StateTransfer { term, settings, records, durable, more };
             parts.push((link, state));
         }
         parts
-    }
-
-    /// Whether there may be something to send over the links; `true` once per change.
-    pub(crate) fn take_dirty(&mut self) -> bool {
-        self.replication.take_dirty()
     }
 
     /// What was not sent to a peer over its link yet, including this node's car, in parts that fit
@@ -113,11 +89,6 @@ impl Store {
             (!delta.is_empty()).then_some(delta)
         });
         parts.collect()
-    }
-
-    /// Whether there is something to send in a beacon.
-    pub(crate) fn has_unsent(&self) -> bool {
-        self.replication.is_waiting()
     }
 
     /// Adds what is to be sent in a beacon: first what is urgent, then acknowledgements, settings and

@@ -50,16 +50,14 @@ impl Promise {
 
     /// Records that a node holds an open order. A holding never becomes weaker.
     pub(super) fn record(&mut self, dot: Dot, node: &NodeId, holding: Holding) {
+        let known = self.holdings.entry(dot).or_default();
+        if known.get(node).is_some_and(|present| *present >= holding) {
+            return;
+        }
+        known.insert(node.clone(), holding);
         self.is_dirty = true;
         if !self.made.contains(&dot) {
             self.pending.insert(dot);
-        }
-        let known = self.holdings.entry(dot).or_default();
-        match known.get_mut(node) {
-            Some(present) => *present = holding.max(*present),
-            None => {
-                known.insert(node.clone(), holding);
-            }
         }
     }
 
@@ -175,29 +173,27 @@ mod tests {
         promise.review(|| heard.iter().map(|name| node(name)).collect())
     }
 
-    /// F12, F13, P1
+    /// F12, F13, P1: a node alone needs its own disk.
     #[test]
     fn a_lamp_needs_two_living_holders_and_one_disk() {
-        let mut promise = Promise::new(node("A"));
-        promise.record(DOT, &node("A"), Holding::Held);
-        promise.record(DOT, &node("C"), Holding::Durable);
-        assert!(review(&mut promise, &["B"]).is_empty(), "C is not heard");
-        promise.record(DOT, &node("B"), Holding::Held);
-        assert!(review(&mut promise, &["B"]).is_empty(), "no disk among the living");
-        promise.record(DOT, &node("A"), Holding::Durable);
-        assert_eq!(review(&mut promise, &["B"]), [DOT]);
-        assert!(review(&mut promise, &["B"]).is_empty(), "told once");
-    }
-
-    /// F13, P1
-    #[test]
-    fn a_node_alone_needs_its_own_disk() {
-        let mut promise = Promise::new(node("A"));
-        promise.record(DOT, &node("A"), Holding::Held);
-        promise.record(DOT, &node("B"), Holding::Durable);
-        assert!(review(&mut promise, &[]).is_empty());
-        promise.record(DOT, &node("A"), Holding::Durable);
-        assert_eq!(review(&mut promise, &[]), [DOT]);
+        use Holding::{Durable, Held};
+        for (holders, heard, is_promised) in [
+            (&[("A", Held), ("C", Durable)][..], &["B"][..], false),
+            (&[("A", Held), ("B", Held)], &["B"], false),
+            (&[("A", Durable), ("B", Held)], &["B"], true),
+            (&[("A", Held), ("B", Durable)], &["B"], true),
+            (&[("A", Held), ("B", Durable)], &[], false),
+            (&[("A", Durable)], &[], true),
+            (&[("A", Durable)], &["B"], false),
+        ] {
+            let mut promise = Promise::new(node("A"));
+            for (name, how) in holders {
+                promise.record(DOT, &node(name), *how);
+            }
+            let promised = review(&mut promise, heard);
+            assert_eq!(promised.contains(&DOT), is_promised, "{holders:?}, {heard:?}");
+            assert!(review(&mut promise, heard).is_empty(), "told once");
+        }
     }
 
     /// P5

@@ -259,8 +259,7 @@ impl Store {
         }
     }
 
-    /// Handles settings, records and acknowledgements, which stay true even if the beacon was
-    /// reordered. Settings come first: an order may be a consequence of one.
+    /// What a delta says stays true if it is late. An order may be a consequence of a setting.
     pub(crate) fn handle_delta(&mut self, peer: &NodeId, delta: &Delta, now: Timestamp) {
         self.take_in_settings(peer, &delta.settings);
         self.take_in(peer, &delta.records, now);
@@ -330,8 +329,9 @@ impl Store {
         }
     }
 
-    /// The stores of this peer and this node are equal: it holds every open order.
+    /// The stores of this peer and this node are equal: it holds every open order, and is owed nothing.
     pub(crate) fn note_equal(&mut self, peer: &NodeId, durable: bool) {
+        self.replication.acked_all(peer);
         let holding = if durable { Holding::Durable } else { Holding::Held };
         for order in self.orders.orders() {
             self.promise.record(order.dot, peer, holding);

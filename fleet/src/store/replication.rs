@@ -9,7 +9,7 @@ use crate::model::NodeId;
 ///
 /// Bounded by what the store keeps times the peers.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Replication {
+pub(crate) struct Replication {
     outbox: BTreeMap<NodeId, Outbox>,
     /// When each item in any outbox was last told or changed, in turns.
     turns: BTreeMap<Item, u64>,
@@ -74,16 +74,7 @@ impl Replication {
         }
     }
 
-    /// A repair has sent this peer records that the next frame is to acknowledge, too. One that is not
-    /// linked yet gets these acknowledgements when it [is](Self::linked).
-    pub(super) fn repaired(&mut self, peer: &NodeId, acks: impl Iterator<Item = Item>) {
-        if let Some(known) = self.link_acks.get_mut(peer) {
-            known.extend(acks);
-            self.is_dirty = true;
-        }
-    }
-
-    pub(super) fn disconnected(&mut self, peer: &NodeId) {
+    pub(crate) fn disconnected(&mut self, peer: &NodeId) {
         self.link_acks.remove(peer);
     }
 
@@ -139,8 +130,7 @@ impl Replication {
         self.acks.remove(item);
     }
 
-    /// A recall has ended it. Records of such a press are still acknowledged, as served, so that peers
-    /// stop sending them.
+    /// A recall has ended it. Records of it are still acknowledged, so that peers stop sending them.
     pub(super) fn dropped(&mut self, item: &Item) {
         for outbox in self.outbox.values_mut() {
             outbox.remove(item);
@@ -182,7 +172,7 @@ impl Replication {
     }
 
     /// Whether there is something to send in a beacon.
-    pub(super) fn is_waiting(&self) -> bool {
+    pub(crate) fn is_waiting(&self) -> bool {
         !self.acks.is_empty() || !self.turns.is_empty()
     }
 
@@ -198,7 +188,7 @@ impl Replication {
     }
 
     /// Whether there may be something to send over the links; `true` once per change.
-    pub(super) fn take_dirty(&mut self) -> bool {
+    pub(crate) fn take_dirty(&mut self) -> bool {
         std::mem::take(&mut self.is_dirty)
     }
 

@@ -1,5 +1,4 @@
-//! The inputs of a node: `mod.rs` has those of mesh, panel, disk and time, and orders; `commands.rs` those
-//! of operators and programs; `presses.rs` says what becomes of a press.
+//! The inputs of a node: here those of mesh, panel, disk and time, and orders.
 
 mod commands;
 mod presses;
@@ -19,16 +18,15 @@ use crate::leadership::Leadership;
 use crate::model::{Call, Dot, Hello, NodeId, NodeState, Term, Timestamp};
 use crate::node::routes::Acceptance;
 use crate::node::{Action, LinkId, LinkSide, Lsn, Node, NodeSettings, Report, Restored};
-use crate::peers::{BeaconFate, Handshake, Peers, accepts};
+use crate::peers::{BeaconFate, Peers};
 use crate::plan::Dispatching;
 use crate::seeded::{SeededBug, is_seeded};
-use crate::services::access::Access;
-use crate::services::calls::OrderRefused;
+use crate::services::access::{Access, OrderRefused};
 use crate::services::{Services, errand, fire_key};
 use crate::settings::{Request, RequestId};
 use crate::store::{Fate, Store, Taken};
 use crate::wire::codec::WireError;
-use crate::wire::{Beacon, Frame};
+use crate::wire::{Beacon, Frame, Piggybacked};
 
 /// A program's request to place a call, which it may repeat.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -114,7 +112,7 @@ impl Node {
     /// A beacon arrived from this address. Returns what became of it, to be counted.
     pub fn handle_beacon(&mut self, from: Ipv4Addr, beacon: &Beacon, now: Timestamp) -> BeaconFate {
         let node = &beacon.hello.node;
-        let state_of = |peers: &Peers| peers.members().get(node).map(|it| it.node_state.clone());
+        let state_of = |peers: &Peers| peers.membership.get(node).map(|it| it.node_state.clone());
         let state_before = state_of(&self.peers);
         let verdict = self.peers.membership.hear(beacon, now);
         let state = state_of(&self.peers);
@@ -125,7 +123,7 @@ impl Node {
             }
             let relation = |state: &Option<NodeState>| self.peers.relation(state.as_ref()?);
             if relation(&state) != relation(&state_before) {
-                self.peers.review_links();
+                self.peers.pairing.invalidate();
                 self.dispatching.invalidate();
             }
         }
@@ -148,13 +146,16 @@ impl Node {
                 self.choose_links();
                 let equal =
                     beacon.node_state == NodeState::Master && beacon.digest == self.store.digest();
-                self.peers.note_heard(node, equal, now);
+                self.peers.pairing.heard(node, equal, now);
                 self.step_heard(node, now);
                 self.on_delta(node, &beacon.delta, now);
             }
         }
-        if let Some(piggybacked) = beacon.piggybacked.as_ref().filter(|_| verdict.is_first()) {
-            self.on_piggybacked(node, piggybacked, now);
+        if let Some(Piggybacked { to, message }) = &beacon.piggybacked
+            && verdict.is_first()
+            && to.as_ref().is_none_or(|to| *to == self.hello.node)
+        {
+            self.on_message(node, message, now);
         }
         // What was sent long ago and is sent again draws no answer.
         if beacon.probe && verdict.is_first() {
@@ -173,14 +174,15 @@ impl Node {
 
     /// A link is up: hellos have been exchanged over it.
     pub fn handle_link_up(&mut self, link: LinkId, peer: &Hello, side: LinkSide, now: Timestamp) {
-        let verdict = self.peers.membership.meet(peer, side, now);
+        let verdict = self.peers.membership.meet(peer, now);
         // A handshake proves that the peer is alive, even if the link is refused.
         let acceptance = self.on_heard(&verdict, peer, now);
         self.choose_links();
         let refused = match side {
             LinkSide::Accepted => {
+                // A slave has only the one to its master (F1).
                 self.leadership.profile().link_rule == LinkRule::FollowState
-                    && !accepts(self.leadership.node_state())
+                    && matches!(self.leadership.node_state(), NodeState::Slave { .. })
             }
             LinkSide::Dialled => !self.peers.wants_link(&peer.node),
         };
@@ -210,14 +212,10 @@ impl Node {
 
     /// A frame arrived. Frames of a closed link and repeated hellos are ignored.
     pub fn handle_frame(&mut self, link: LinkId, frame: Frame, now: Timestamp) {
-        let Some(known) = self.peers.links().get(link) else {
+        let Some(known) = self.peers.links.get(link) else {
             return;
         };
         let peer = known.peer.clone();
-        if let Some(what) = self.store.garbage(&frame) {
-            self.refuse_link(link, what, now);
-            return self.settle(now);
-        }
         match frame {
             Frame::Hello(_) => {}
             Frame::Alive => self.peers.note_answer(link, now),
@@ -233,16 +231,17 @@ impl Node {
                     self.on_state_received(link, now);
                 }
             }
-            Frame::Next => self.store.continue_transfer(link, now),
+            Frame::Next => self.store.transfers.ask(link, now),
             Frame::Synced => {
-                if self.peers.links.state_delivered(link) == Handshake::Done {
+                if self.peers.links.state_delivered(link) {
                     self.synced(link, now);
                 }
             }
             Frame::Delta(delta) => self.on_delta(&peer, &delta, now),
             Frame::CarPlan(plan) => {
                 // The master is obeyed (E3).
-                if self.leadership.follows(&peer) {
+                let is_here = plan.park.is_none_or(|floor| self.hello.floors.contains(floor));
+                if is_here && self.leadership.follows(&peer) {
                     self.cabin.set_plan(plan);
                 }
             }
@@ -256,9 +255,15 @@ impl Node {
         self.settle(now);
     }
 
-    /// A link ended because the peer sent something that is not a frame.
+    /// A link ended because the peer sent something that is not a frame: it is dialled again later.
     pub fn handle_malformed(&mut self, link: LinkId, now: Timestamp) {
-        self.refuse_link(link, "what is not a frame", now);
+        if let Some(peer) = self.peers.links.get(link).map(|link| link.peer.clone()) {
+            if let Some(conflict) = self.peers.membership.note_garbage(&peer, now) {
+                self.report(Report::Conflict { text: conflict });
+            }
+            self.hang_up(link, now);
+            self.dial_failed(&peer, now);
+        }
         self.settle(now);
     }
 
@@ -289,29 +294,21 @@ impl Node {
         self.settle(now);
     }
 
-    /// The local time of the week. Call it before the start and every few seconds. Where idle cars wait
-    /// depends on it, if there is a schedule, and nothing else: a clock that jumps loses no order and
-    /// moves no car that has one.
+    /// The local time of the week. Call it before the start and every few seconds. Only where idle cars
+    /// wait depends on it, if there is a schedule.
     pub fn handle_local_time(&mut self, time: WeekTime, now: Timestamp) {
         self.dispatching.set_local_time(time);
         self.settle(now);
     }
 
-    /// An operator places an order. Equivalent to a press of its button.
+    /// An operator or a program places an order. Equivalent to a press of its button, by a passenger who
+    /// may have shown a right of access.
     ///
     /// # Errors
     /// The building has no such button, the node has no car for a car call or the car takes none in
-    /// its present mode, all cars are recalled, the floor is locked, or too many destination calls
-    /// are open.
-    pub fn handle_order(&mut self, call: &Call, now: Timestamp) -> Result<Taken, OrderRefused> {
-        self.handle_order_with(call, Access::Public, now)
-    }
-
-    /// As [`handle_order`](Self::handle_order), for a passenger who may have shown a right of access.
-    ///
-    /// # Errors
-    /// As [`handle_order`](Self::handle_order); with a right no lock matters.
-    pub fn handle_order_with(
+    /// its present mode, all cars are recalled, the floor is locked and there is no right, or too many
+    /// destination calls are open.
+    pub fn handle_order(
         &mut self,
         call: &Call,
         access: Access,
@@ -349,9 +346,8 @@ impl Node {
 
     /// What became of an earlier request with this id, if the fleet remembers it.
     ///
-    /// Requests travel ahead of orders. One whose press is not known here may be that of a node which was
-    /// lost before the order got here: then the order is placed again, as it may be lost. If it is not,
-    /// it is the same open order.
+    /// Requests travel ahead of orders. Where the press is not known, its node may have been lost before
+    /// the order got here: then the order is placed again.
     #[must_use]
     pub fn earlier(&self, CallRequest { id, call, .. }: &CallRequest) -> Option<Requested> {
         match self.settings().request(*id)? {
@@ -398,7 +394,7 @@ impl Node {
     /// The disk works again, and this stands in the journal on it. The node takes in what it does not
     /// know of that, and writes all that it has; only then does its disk count for lamps again (P5).
     pub fn handle_disk_recovered(&mut self, restored: &Restored, now: Timestamp) {
-        if !self.store.has_lost_disk() {
+        if !self.store.ledger.failed() {
             return;
         }
         self.leadership.terms.hear(restored.term);
@@ -407,14 +403,11 @@ impl Node {
         self.settle(now);
     }
 
-    /// The process was interrupted until this moment: it received no messages and did not watch its
-    /// car (H1).
-    ///
-    /// `late` is how long the process did not run. A peer that stays silent is lost in bounded
-    /// time, however often this happens.
+    /// The process did not run for `late`, until this moment: it received no messages and did not watch
+    /// its car (H1). A peer that stays silent is lost in bounded time, however often this happens.
     pub fn handle_interrupted(&mut self, late: Duration, now: Timestamp) {
         self.peers.membership.excuse_silence(late, now);
-        self.store.excuse(late, now);
+        self.store.ledger.excuse(late, now);
         self.leadership.overdue.excuse(late, now);
         self.cabin.handle_interrupted(late, now);
         self.services.turns.interrupt(now);

@@ -5,8 +5,7 @@ use elevator_driver::{Button, Trip};
 use crate::car;
 use crate::model::{Call, Dot, HallCall, Timestamp};
 use crate::node::{Node, OrderRefused};
-use crate::services::access::Access;
-use crate::services::calls::refusing_mode;
+use crate::services::access::{Access, refusing_mode};
 
 /// A press of a button of the panel, or a destination given at its kiosk.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,73 +26,44 @@ pub enum Pressed {
 }
 
 impl Node {
-    pub(in crate::node) fn press(&mut self, button: Button, now: Timestamp) -> Press {
-        let call = Call::of_button(button, &self.hello.node);
-        let outcome = self.take_press(button, &call, now);
-        Press { call, outcome }
-    }
-
     /// In a fire recall the buttons place no orders (ASME A17.1, phase I). Those in a car may be
     /// commands to it.
-    fn take_press(
-        &mut self,
-        button: Button,
-        call: &Call,
-        now: Timestamp,
-    ) -> Result<Pressed, OrderRefused> {
+    pub(in crate::node) fn press(&mut self, button: Button, now: Timestamp) -> Press {
+        let call = Call::of_button(button, &self.hello.node);
         if let Button::Car(floor) = button {
             // A lock holds against calls: a command in a fire or in a car out of service passes it.
-            let is_call = refusing_mode(&self.bank(now), call).is_none();
-            let refused = self.services.access.lock_against(&self.bank(now), call);
-            if is_call && let Some(refused) = refused {
-                // Where the door is open, the button keeps it open.
-                if self.cabin.absorbs(call, now) {
-                    return Ok(Pressed::Absorbed);
-                }
-                self.services.access.count_refused();
-                self.report_refused(&refused, now);
-                return Err(refused);
-            }
-            if self.cabin.press(floor, now) == car::Press::Command {
-                return Ok(Pressed::Command);
+            let bank = self.bank(now);
+            let is_locked = refusing_mode(&bank, &call).is_none()
+                && self.services.access.lock_against(&bank, &call).is_some();
+            if !is_locked && self.cabin.press(floor, now) == car::Press::Command {
+                return Press { call, outcome: Ok(Pressed::Command) };
             }
         }
-        if self.settings().is_fire_recalled() {
-            return Err(OrderRefused::FireRecall { call: call.clone() });
+        // Where the door is open, the button keeps it open, also at a locked floor.
+        if !self.settings().is_fire_recalled() && self.cabin.absorbs(&call, now) {
+            return Press { call, outcome: Ok(Pressed::Absorbed) };
         }
-        if self.cabin.absorbs(call, now) {
-            return Ok(Pressed::Absorbed);
-        }
-        if matches!(call, Call::Car { .. }) && self.cabin.car().is_none() {
-            let (call, node) = (call.clone(), self.hello.node.clone());
-            return Err(OrderRefused::NoCar { call, node });
-        }
-        if !self.hello.floors.has_button(button) {
-            let (call, top) = (call.clone(), self.hello.floors.top().index());
-            return Err(OrderRefused::NoSuchButton { call, top });
-        }
-        Ok(Pressed::Order(self.place(call, now)))
-    }
-
-    /// A call from the panel was refused: its lamp stays dark.
-    fn report_refused(&mut self, refused: &OrderRefused, now: Timestamp) {
-        if let Some(report) = self.cabin.refused(refused.to_string(), now) {
-            self.report(report);
-        }
+        self.place_of_panel(call, now)
     }
 
     /// A passenger has given a destination at a kiosk.
     pub(in crate::node) fn request(&mut self, trip: Trip, now: Timestamp) -> Option<Press> {
-        let call = HallCall::to(trip.from(), trip.to()).map(Call::Hall);
-        let call = call.filter(|call| call.is_within(self.hello.floors))?;
-        let outcome = self.take_request(&call, now);
-        Some(Press { call, outcome })
+        let call = HallCall::to(trip.from(), trip.to()).map(Call::Hall)?;
+        Some(self.place_of_panel(call, now))
     }
 
-    fn take_request(&mut self, call: &Call, now: Timestamp) -> Result<Pressed, OrderRefused> {
-        let refused = self.consult(now, |it, bank| it.access.refuse(bank, call, Access::Public));
-        let Some(refused) = refused else { return Ok(Pressed::Order(self.place(call, now))) };
-        self.report_refused(&refused, now);
-        Err(refused)
+    /// Places a call of the panel, or reports why not: its lamp stays dark.
+    fn place_of_panel(&mut self, call: Call, now: Timestamp) -> Press {
+        let refused = self.consult(now, |it, bank| it.access.refuse(bank, &call, Access::Public));
+        let outcome = match refused {
+            None => Ok(Pressed::Order(self.place(&call, now))),
+            Some(refused) => {
+                if let Some(report) = self.cabin.refused(refused.to_string(), now) {
+                    self.report(report);
+                }
+                Err(refused)
+            }
+        };
+        Press { call, outcome }
     }
 }

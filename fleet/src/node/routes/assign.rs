@@ -92,7 +92,7 @@ impl Node {
     fn is_withdrawn(&self, car: &NodeId, call: HallCall, now: Timestamp) -> bool {
         let view = if *car == self.hello.node {
             self.cabin.view(now)
-        } else if let Some(peer) = self.peers.members().get(car) {
+        } else if let Some(peer) = self.peers.membership.get(car) {
             let Some((view, _)) = peer.car else {
                 return false;
             };
@@ -107,7 +107,7 @@ impl Node {
     /// peers (F14) that take assignments.
     fn cars(&self, now: Timestamp) -> Vec<(NodeId, CarView)> {
         let bank = self.bank(now);
-        let synced = self.peers.links().synced().map(|(_, name)| name);
+        let synced = self.peers.links.synced().map(|(_, name)| name);
         let others = synced.filter(|name| self.may_assign(name));
         let others = others.filter_map(|name| bank.car_of_peer(name));
         bank.own_car().into_iter().chain(others).collect()
@@ -115,9 +115,9 @@ impl Node {
 
     /// The cars of the peers that are not in the group.
     fn cars_outside(&self, now: Timestamp) -> Vec<(NodeId, CarView)> {
-        let peers = self.peers.members().peers().map(|(name, _)| name);
+        let peers = self.peers.membership.peers().map(|(name, _)| name);
         let outside =
-            peers.filter(|name| !self.peers.links().is_synced(name) || !self.may_assign(name));
+            peers.filter(|name| !self.peers.links.is_synced(name) || !self.may_assign(name));
         let bank = self.bank(now);
         outside.filter_map(|name| bank.car_of_peer(name)).collect()
     }
@@ -125,7 +125,7 @@ impl Node {
     /// Whether a synced peer takes assignments. A standby link says nothing about whom its peer
     /// follows.
     fn may_assign(&self, peer: &NodeId) -> bool {
-        let known = self.peers.members().get(peer);
+        let known = self.peers.membership.get(peer);
         match known.and_then(|known| self.peers.relation(&known.node_state)) {
             None | Some(Relation::FollowsThisNode | Relation::Unknown) => true,
             Some(Relation::Leads | Relation::FollowsAnother) => false,
@@ -137,7 +137,7 @@ impl Node {
         if changed.is_empty() {
             return;
         }
-        let links: Vec<LinkId> = self.peers.links().synced().map(|(link, _)| link).collect();
+        let links: Vec<LinkId> = self.peers.links.synced().map(|(link, _)| link).collect();
         for link in links {
             for delta in Delta::of_plan(changed.clone()) {
                 self.actions.push_back(Action::Send { link, frame: Frame::Delta(delta) });
@@ -157,7 +157,7 @@ impl Node {
         for (car, plan) in guidance {
             if car == self.hello.node {
                 self.cabin.set_plan(plan);
-            } else if let Some(link) = self.peers.links().to(&car) {
+            } else if let Some(link) = self.peers.links.to(&car) {
                 self.actions.push_back(Action::Send { link, frame: Frame::CarPlan(plan) });
             }
         }

@@ -3,7 +3,6 @@
 
 use crate::model::{CarView, NodeId, Timestamp};
 use crate::node::{Action, LinkId, Node, Report};
-use crate::peers::Handshake;
 use crate::seeded::{SeededBug, is_seeded};
 use crate::store::{Effect, Purpose};
 use crate::wire::{Beacon, Delta, Frame, StoreDigest};
@@ -48,19 +47,15 @@ impl Node {
         let car = delta.car.filter(|car| car.is_within(self.hello.floors));
         if let Some(view) = car {
             let shown = |view: &CarView| (view.availability, view.locked_out, view.floor.is_some());
-            let before = self.peers.members().get(peer).and_then(|known| known.car);
-            // A hung node ends (F9). An older beacon may be overtaken by what came over the link.
-            if before.is_some_and(|(before, _)| before.availability.is_hung())
-                && !view.availability.is_hung()
-            {
-                return;
-            }
+            let before = self.peers.membership.get(peer).and_then(|known| known.car);
             if before.is_none_or(|(before, _)| shown(&before) != shown(&view)) {
                 // A kiosk may show the car.
                 self.cabin.invalidate();
             }
             self.dispatching.note_view(peer, &view);
-            self.peers.note_car(peer, view, now);
+            if let Some(known) = self.peers.membership.get_mut(peer) {
+                known.car = Some((view, now));
+            }
         }
     }
 
@@ -75,19 +70,14 @@ impl Node {
     pub(in crate::node) fn compare(&mut self, beacon: &Beacon, now: Timestamp) {
         let (node, digest) = (&beacon.hello.node, beacon.digest);
         if digest == self.store.digest() {
-            if let Some(is_new) = self.peers.note_equal(node, digest, beacon.durable) {
-                self.store.settle_all(node);
-                if is_new {
-                    self.store.note_equal(node, beacon.durable);
-                }
-            }
-        } else if let Some(difference) = self.peers.note_difference(node, now)
-            && difference.stood >= self.store.repair_after(node, difference.repair_after, now)
-            && let Some(link) = self.peers.links().to(node)
+            self.peers.note_equal(node);
+            self.store.note_equal(node, beacon.durable);
+        } else if self.peers.is_repair_due(node, now)
+            && let Some(link) = self.peers.links.to(node)
         {
             self.peers.note_repair(node, digest, now);
             self.report(Report::Repair { node: node.clone() });
-            self.store.begin_transfer(link, Purpose::Repair, now);
+            self.store.transfers.begin(link, Purpose::Repair, now);
         }
     }
 
@@ -95,13 +85,13 @@ impl Node {
     /// otherwise each side sends its own.
     pub(in crate::node) fn on_digest(&mut self, link: LinkId, told: StoreDigest, now: Timestamp) {
         self.leadership.terms.hear(told.term);
-        let Some(peer) = self.peers.links().get(link).map(|link| link.peer.clone()) else {
+        let Some(peer) = self.peers.links.get(link).map(|link| link.peer.clone()) else {
             return;
         };
         match self.peers.links.equals(link, told.digest) {
             None => {}
             Some(false) if !is_seeded(SeededBug::JoinWithoutTransfer) => {
-                self.store.begin_transfer(link, Purpose::Join, now);
+                self.store.transfers.begin(link, Purpose::Join, now);
             }
             Some(_) => {
                 if told.digest == self.store.digest() {
@@ -115,16 +105,16 @@ impl Node {
     /// This node has received the peer's whole state.
     pub(in crate::node) fn on_state_received(&mut self, link: LinkId, now: Timestamp) {
         self.actions.push_back(Action::Send { link, frame: Frame::Synced });
-        if self.peers.links.state_received(link) == Handshake::Done {
+        if self.peers.links.state_received(link) {
             self.synced(link, now);
         }
     }
 
     /// Sends the parts of state transfers that are due.
     pub(in crate::node) fn send_states(&mut self, now: Timestamp) {
-        let (links, term) = (self.peers.links(), self.leadership.terms.known());
-        let peer_of = |link| links.get(link).map(|link| &link.peer);
-        for (link, state) in self.store.states_due(peer_of, term, now) {
+        let (links, term) = (&self.peers.links, self.leadership.terms.known());
+        let stands = |link| links.get(link).is_some();
+        for (link, state) in self.store.states_due(stands, term, now) {
             let frame = Frame::State(state);
             self.actions.push_back(Action::Send { link, frame });
         }
@@ -132,7 +122,7 @@ impl Node {
 
     /// Sends over each link what was not sent over it yet.
     pub(in crate::node) fn send_deltas(&mut self, now: Timestamp) {
-        let links = self.peers.links().synced();
+        let links = self.peers.links.synced();
         let synced: Vec<(LinkId, NodeId)> =
             links.map(|(link, peer)| (link, peer.clone())).collect();
         if synced.is_empty() {

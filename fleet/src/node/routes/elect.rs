@@ -33,12 +33,12 @@ impl Node {
                 }
                 Output::Dial(peer) => self.dial(peer, now),
                 Output::HangUp(peer) => {
-                    if let Some(link) = self.peers.links().to(&peer) {
+                    if let Some(link) = self.peers.links.to(&peer) {
                         self.hang_up(link, now);
                     }
                 }
                 Output::HangUpAllBut(peer) => {
-                    for link in self.peers.links().all_but(&peer) {
+                    for link in self.peers.links.all_but(&peer) {
                         self.hang_up(link, now);
                     }
                 }
@@ -53,11 +53,11 @@ impl Node {
         let open = self.store.hall_calls();
         self.dispatching.on_change(node_state, rotates, &open);
         if rotates && self.leadership.leads() {
-            let (own, members) = (&self.hello.node, self.peers.members());
+            let (own, members) = (&self.hello.node, &self.peers.membership);
             self.dispatching.plan.forget_cars_but(|car| car == own || members.get(car).is_some());
         }
         self.peers.hurry();
-        self.peers.review_links();
+        self.peers.pairing.invalidate();
         self.cabin.invalidate_stops();
         if !rotates {
             self.cabin.set_plan(CarPlan::default());
@@ -77,7 +77,7 @@ impl Node {
 
     /// Informs the election if the node's fitness has changed.
     pub(in crate::node) fn refresh_estimate(&mut self, now: Timestamp) {
-        let health = self.cabin.health(!self.store.has_lost_disk());
+        let health = self.cabin.health(!self.store.ledger.failed());
         if let Some(estimate) = self.leadership.note_health(health) {
             self.step_election(Input::Estimate(estimate), now);
         }
@@ -85,11 +85,11 @@ impl Node {
 
     /// Informs the election of what a peer last said about itself.
     pub(in crate::node) fn step_heard(&mut self, peer: &NodeId, now: Timestamp) {
-        let members = self.peers.members();
+        let members = &self.peers.membership;
         if !self.may_follow(peer) || self.leadership.waits_for_a_better(peer, members, now) {
             return;
         }
-        if let Some(known) = self.peers.members().get(peer) {
+        if let Some(known) = self.peers.membership.get(peer) {
             let (candidate, node_state, term) =
                 (known.candidate(), known.node_state.clone(), known.term);
             if self.leadership.is_repeated(&candidate, &node_state, term, now) {
@@ -119,7 +119,7 @@ impl Node {
         }
         let master = self.leadership.master().unwrap_or(&self.hello.node);
         let is_heard =
-            |car: &&NodeId| **car == self.hello.node || self.peers.members().get(car).is_some();
+            |car: &&NodeId| **car == self.hello.node || self.peers.membership.get(car).is_some();
         let car = |call| self.dispatching.plan.car(call).filter(is_heard).cloned();
         let calls = self.store.hall_calls().into_iter();
         let bank = Bank {
@@ -138,7 +138,7 @@ impl Node {
 
     /// The cars to which this master can assign calls, ordered by address.
     fn cars_under(&self, master: &NodeId, now: Timestamp) -> Vec<(NodeId, CarView)> {
-        let peers = self.peers.members().peers();
+        let peers = self.peers.membership.peers();
         let peers = peers.filter(|(name, it)| *name == master || it.node_state.follows(master));
         let mut cars: Vec<_> = peers
             .filter_map(|(name, peer)| Some((peer.hello.address, name, peer.car?.0)))

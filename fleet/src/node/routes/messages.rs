@@ -1,4 +1,5 @@
-//! Messages of the election and the climate, carried by beacons or packets.
+//! The contents of this node's beacons, and messages of the election and the climate, carried by beacons
+//! or packets.
 
 use core::net::Ipv4Addr;
 
@@ -8,10 +9,64 @@ use crate::election::{Carrier, Input, Message};
 use crate::leadership::Enclosed;
 use crate::model::{NodeId, Timestamp};
 use crate::node::{Action, Node};
-use crate::peers::Addressee;
-use crate::wire::Piggybacked;
+use crate::peers::{Addressee, Facts};
+use crate::wire::{Beacon, Piggybacked, Room};
 
 impl Node {
+    pub(in crate::node) fn facts(&self, now: Timestamp) -> Facts {
+        Facts {
+            node_state: self.leadership.node_state().clone(),
+            term: self.leadership.term(),
+            led: self.leadership.terms.led(),
+            estimate: self.leadership.election().estimate(),
+            digest: self.store.digest(),
+            power: self.settings().power_digest(),
+            durable: self.store.ledger.all_durable(),
+            car: self.cabin.view(now),
+        }
+    }
+
+    pub(in crate::node) fn broadcast_if_due(&mut self, now: Timestamp) {
+        let leads = self.leadership.leads();
+        if self.leadership.has_started() && self.peers.beacon_due(leads) <= now {
+            let facts = self.facts(now);
+            let mut beacon = self.peers.broadcast(facts, leads, now);
+            self.add_delta(&mut beacon, now);
+            self.actions.push_back(Action::Broadcast(beacon));
+        }
+    }
+
+    pub(in crate::node) fn unicast(&mut self, to: Ipv4Addr, probe: bool, now: Timestamp) {
+        let facts = self.facts(now);
+        let beacon = self.peers.unicast(facts, to, probe, now);
+        self.actions.push_back(Action::Unicast { to, beacon });
+    }
+
+    /// Adds the open orders, oldest first, and then the plan, as far as they fit.
+    pub(in crate::node) fn enclose_orders(&self, beacon: &mut Beacon, now: Timestamp) {
+        let mut room = Room::left_by(beacon);
+        self.store.enclose(&mut beacon.delta, &mut room, now);
+        for entry in self.dispatching.plan.bequeath() {
+            if !room.add(&mut beacon.delta.plan, entry) {
+                break;
+            }
+        }
+    }
+
+    /// Adds what fits into a datagram of what is owed, and then of the plan.
+    fn add_delta(&mut self, beacon: &mut Beacon, now: Timestamp) {
+        let plans = self.leadership.leads() && !self.dispatching.plan.is_empty();
+        if !self.store.replication.is_waiting() && !plans {
+            return;
+        }
+        let mut room = Room::left_by(beacon);
+        let delta = &mut beacon.delta;
+        self.store.fill_delta(delta, &mut room, now);
+        if plans {
+            self.dispatching.plan.offer_entries(|entry| room.add(&mut delta.plan, entry.clone()));
+        }
+    }
+
     /// Sends a message to one node or to all. Does nothing if the addressee is not heard.
     pub(in crate::node) fn send_message(
         &mut self,
@@ -26,7 +81,8 @@ impl Node {
             Carrier::Packet => self.send_by_packet(to.as_ref(), &message),
         }
         if gathers {
-            self.gather_readings(now);
+            let synced = self.peers.links.synced().map(|(_, peer)| peer.clone());
+            self.cabin.climate.start_gathering(synced.collect(), now);
         }
     }
 
@@ -78,14 +134,10 @@ impl Node {
     /// Packets carry no proof of their sender: a packet counts as sent by the node with its source
     /// address.
     fn on_packet(&mut self, from: Ipv4Addr, message: &Message, now: Timestamp) {
-        let sender = self.peers.members().at(from).cloned();
+        let sender = self.peers.membership.at(from).cloned();
         if let Message::SensorData(reading) = message {
-            let counts = &mut self.peers.packets;
-            let (count, source) = match sender {
-                None => (&mut counts.device_answers, Source::Device(from)),
-                Some(sender) => (&mut counts.node_answers, Source::Node(sender)),
-            };
-            *count += 1;
+            let source = sender.map_or(Source::Device(from), Source::Node);
+            self.peers.packets.device_answers += u64::from(matches!(source, Source::Device(_)));
             return self.cabin.climate.handle_reading(source, *reading, now);
         }
         match sender.filter(|sender| self.may_follow(sender)) {
@@ -94,42 +146,12 @@ impl Node {
         }
     }
 
-    /// Handles the message piggybacked on a beacon of an accepted peer.
-    pub(in crate::node) fn on_piggybacked(
-        &mut self,
-        from: &NodeId,
-        piggybacked: &Piggybacked,
-        now: Timestamp,
-    ) {
-        let meant = piggybacked.to.as_ref().is_none_or(|to| *to == self.hello.node);
-        if meant {
-            self.on_message(from, &piggybacked.message, now);
-        }
-    }
-
     /// Handles a message of an accepted peer, whatever carried it. The election gets only messages
-    /// of nodes that could follow each other.
+    /// of nodes that could follow each other; one about the climate counts from any accepted peer.
     pub(in crate::node) fn on_message(&mut self, from: &NodeId, message: &Message, now: Timestamp) {
         if self.may_follow(from) {
             self.step_election(Input::Message { from, message }, now);
         }
-        self.on_climate_message(from, message, now);
-    }
-
-    /// This node has requested sensor data from all nodes, or has only its own.
-    pub(in crate::node) fn gather_readings(&mut self, now: Timestamp) {
-        let synced = self.peers.links().synced().map(|(_, peer)| peer.clone());
-        self.cabin.climate.start_gathering(synced.collect(), now);
-    }
-
-    /// Handles a message about the climate, from any accepted peer, whether or not the election
-    /// takes it into account.
-    pub(in crate::node) fn on_climate_message(
-        &mut self,
-        from: &NodeId,
-        message: &Message,
-        now: Timestamp,
-    ) {
         let shows = self.leadership.shows_for(from);
         if let Some(answer) = self.cabin.handle_message(from, message, shows, now) {
             self.send_message(Some(from.clone()), answer, Enclosed::Nothing, now);

@@ -1,7 +1,6 @@
 //! The ways between components: what one of them wants or has done is passed to the others.
 
 mod assign;
-mod beacons;
 mod delta;
 mod elect;
 mod messages;

@@ -14,7 +14,7 @@ impl Node {
         now: Timestamp,
     ) -> Acceptance {
         match verdict {
-            Heard::Ignored | Heard::Foreign | Heard::Unproven | Heard::Replayed => Acceptance::None,
+            Heard::Dropped(_) => Acceptance::None,
             Heard::Reordered => Acceptance::Orders,
             Heard::Conflict(what) => {
                 self.report(Report::Conflict { text: what.clone() });
@@ -57,18 +57,6 @@ impl Node {
         self.dispatching.invalidate();
     }
 
-    /// A peer sent over its link what no node may send: closes the link, and dials again later.
-    pub(in crate::node) fn refuse_link(&mut self, link: LinkId, what: &str, now: Timestamp) {
-        let Some(peer) = self.peers.links().get(link).map(|link| link.peer.clone()) else {
-            return;
-        };
-        if let Some(conflict) = self.peers.membership.note_garbage(&peer, what, now) {
-            self.report(Report::Conflict { text: conflict });
-        }
-        self.hang_up(link, now);
-        self.dial_failed(&peer, now);
-    }
-
     /// As master: compares the state that a peer claims with its link.
     pub(in crate::node) fn reconcile(&mut self, peer: &NodeId, says: &NodeState, now: Timestamp) {
         let leads = self.leadership.leads();
@@ -79,13 +67,13 @@ impl Node {
 
     pub(in crate::node) fn synced(&mut self, link: LinkId, now: Timestamp) {
         let Some((peer, side)) =
-            self.peers.links().get(link).map(|link| (link.peer.clone(), link.side))
+            self.peers.links.get(link).map(|link| (link.peer.clone(), link.side))
         else {
             return;
         };
         self.store.peer_synced(&peer);
         self.report(Report::Synced { node: peer.clone() });
-        self.peers.note_synced(&peer);
+        self.peers.pairing.synced(&peer);
         if self.peers.keeps_links() {
             self.step_heard(&peer, now);
         } else {
@@ -105,7 +93,7 @@ impl Node {
 
     /// The link to a peer is closed.
     fn disconnected(&mut self, peer: &NodeId, now: Timestamp) {
-        self.store.peer_disconnected(peer);
+        self.store.replication.disconnected(peer);
         self.forget_guidance(peer);
         self.dial_failed(peer, now);
         if self.peers.keeps_links() && !self.may_follow(peer) {
@@ -137,7 +125,7 @@ impl Node {
     pub(in crate::node) fn dial_failed(&mut self, peer: &NodeId, now: Timestamp) {
         if self.peers.keeps_links() {
             let draw = self.random.u64(..);
-            self.peers.redial_later(peer, draw, now);
+            self.peers.pairing.disconnected(peer, draw, now);
         } else {
             self.step_election(Input::Disconnected { peer }, now);
         }
@@ -151,10 +139,10 @@ impl Node {
     /// Dials the peers that are due (C6).
     pub(in crate::node) fn pair(&mut self, now: Timestamp) {
         self.choose_links();
-        for due in self.peers.due_dials(now) {
+        for due in self.peers.pairing.due(now) {
             match due {
                 Due::Dial(peer) => self.dial(peer, now),
-                Due::GiveUp(peer) => match self.peers.links().to(&peer) {
+                Due::GiveUp(peer) => match self.peers.links.to(&peer) {
                     Some(link) => self.hang_up(link, now),
                     None => self.dial_failed(&peer, now),
                 },

@@ -10,7 +10,7 @@ impl Node {
     /// The bank as it is now, for the rules of the services.
     pub(in crate::node) fn bank(&self, now: Timestamp) -> Bank<'_> {
         let Self { hello, store, peers, leadership, cabin, .. } = self;
-        Bank { own: hello, store, members: peers.members(), leadership, cabin, now }
+        Bank { own: hello, store, members: &peers.membership, leadership, cabin, now }
     }
 
     pub(in crate::node) fn consult<T>(
@@ -19,7 +19,7 @@ impl Node {
         ask: impl FnOnce(&mut Services, &Bank<'_>) -> T,
     ) -> T {
         let Self { hello, store, peers, leadership, cabin, services, .. } = self;
-        let members = peers.members();
+        let members = &peers.membership;
         ask(services, &Bank { own: hello, store, members, leadership, cabin, now })
     }
 

@@ -3,7 +3,6 @@
 //! A serialized [`Status`] is the JSON of `GET /api/v1/status` and of `liftmesh status --json`. Fields may be added; existing ones keep their names and meanings.
 //! Times are in seconds, floors count from 0 at the bottom.
 
-mod followed;
 mod view;
 
 use core::net::Ipv4Addr;
@@ -13,7 +12,7 @@ use std::time::Duration;
 use elevator_driver::{Floor, FloorCount};
 use serde::{Deserialize, Serialize};
 
-pub use self::followed::FollowedCall;
+pub use self::view::FollowedCall;
 use crate::cabin::{CarStatus, ClimateStatus};
 use crate::car::HangEvidence;
 use crate::election::Detail;

@@ -16,8 +16,24 @@ use crate::model::{
 };
 use crate::node::Node;
 use crate::peers::{LossCause, PacketCounts};
-use crate::settings::{Register, Settings};
-use crate::store::{Holding, OrderStore};
+use crate::settings::{Asked, Register, Request, RequestId, Session, Settings};
+use crate::store::{Fate, Holding, OrderStore};
+
+/// What has become of a call that a program has placed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FollowedCall {
+    Call {
+        call: Call,
+        fate: Fate,
+    },
+    Trip {
+        /// From where, as it was asked for.
+        from: Floor,
+        to: Floor,
+        car: Option<NodeId>,
+        session: Session,
+    },
+}
 
 impl Node {
     /// The node's identity and configuration, as sent to peers.
@@ -26,17 +42,17 @@ impl Node {
         &self.hello
     }
 
-    /// The address and the incarnation of each peer that counts: its beacons prove that it hears this
-    /// node. They change with a report that a peer is discovered or lost.
+    /// The address and the incarnation of each peer that counts. They change with a report that a peer
+    /// is discovered or lost.
     pub fn proven(&self) -> impl Iterator<Item = (Ipv4Addr, Nonce)> {
-        let peers = self.peers.members().peers();
+        let peers = self.peers.membership.peers();
         peers.map(|(_, peer)| (peer.hello.address, peer.hello.nonce))
     }
 
     /// Whether this node hears this peer, as in its [`Status`].
     #[must_use]
     pub fn hears(&self, peer: &NodeId) -> bool {
-        self.peers.members().get(peer).is_some()
+        self.peers.membership.get(peer).is_some()
     }
 
     /// The node's state: master, slave or seeking.
@@ -45,8 +61,7 @@ impl Node {
         self.leadership.node_state()
     }
 
-    /// Whether this node has the mastership, even if another acts in its place: see
-    /// [`Election::has_mastership`](crate::election::Election::has_mastership).
+    /// See [`Election::has_mastership`](crate::election::Election::has_mastership).
     #[must_use]
     pub fn has_mastership(&self) -> bool {
         self.leadership.election().has_mastership()
@@ -55,7 +70,7 @@ impl Node {
     /// Whether full states have been exchanged over the current link to this peer (F14).
     #[must_use]
     pub fn has_synced(&self, peer: &NodeId) -> bool {
-        self.peers.links().is_synced(peer)
+        self.peers.links.is_synced(peer)
     }
 
     /// The term of the node's mastership; if it is not master, the highest that it knows (E3).
@@ -64,8 +79,7 @@ impl Node {
         self.leadership.term()
     }
 
-    /// The node's fitness to lead, whether or not it leads; 0 under a protocol that does not use
-    /// it.
+    /// The node's fitness to lead; 0 under a protocol that does not use it.
     #[must_use]
     pub fn estimate(&self) -> u32 {
         self.leadership.estimate()
@@ -136,10 +150,10 @@ impl Node {
             term: self.leadership.term(),
             digest: self.digest(),
             registers: self.store.orders().registers(),
-            refused: self.store.refused_counts(),
+            refused: self.store.refusals.counts,
             dispatch: self.dispatch_status(),
-            durable: self.store.all_durable(),
-            disk_failed: self.store.has_lost_disk(),
+            durable: self.store.ledger.all_durable(),
+            disk_failed: self.store.ledger.failed(),
             fleet_keys: FleetKeysStatus::default(),
             log_lines_lost: 0,
             mqtt_refused: Vec::new(),
@@ -152,7 +166,7 @@ impl Node {
             settings: self.setting_status(),
             settings_held: self
                 .store
-                .are_settings_held(self.peers.members().peers().map(|(name, _)| name)),
+                .are_settings_held(self.peers.membership.peers().map(|(name, _)| name)),
             access: self.access_status(now),
             schedule: self.schedule_status(),
             orders: self.order_status(now),
@@ -172,7 +186,7 @@ impl Node {
 
     fn peer_status(&self, now: Timestamp) -> Vec<PeerStatus> {
         self.peers
-            .members()
+            .membership
             .peers()
             .map(|(name, peer)| PeerStatus {
                 node: name.clone(),
@@ -183,7 +197,7 @@ impl Node {
                 round_trip: peer.round_trip(now),
                 // To what can be told from a minute's beacons.
                 loss: peer.loss(now).map(|loss| (loss * 10_000.0).round() / 10_000.0),
-                synced: self.peers.links().is_synced(name),
+                synced: self.peers.links.is_synced(name),
                 in_step: peer.digest == self.digest(),
                 car: peer.car.map(|(view, _)| self.with_mode(name, view)),
             })
@@ -222,14 +236,13 @@ impl Node {
     }
 
     fn lost_status(&self, now: Timestamp) -> Vec<LostStatus> {
-        let lost = self.peers.members().lost().recent(now);
+        let lost = self.peers.membership.lost().recent(now);
         lost.map(|(name, peer)| LostStatus {
             node: name.clone(),
             role: peer.role,
             address: peer.address,
             silent: now.since(peer.heard_at),
-            // It may have missed the beacon that said so, and know it from others.
-            cause: if self.settings().is_hung(name) { LossCause::Hung } else { peer.cause },
+            cause: if self.settings().is_hung(name) { LossCause::Hung } else { LossCause::Silent },
         })
         .collect()
     }
@@ -240,7 +253,7 @@ impl Node {
             if *car == self.hello.node {
                 !self.cabin.car().is_some_and(Car::is_hung)
             } else {
-                let peer = self.peers.members().get(car);
+                let peer = self.peers.membership.get(car);
                 peer.is_some_and(|peer| {
                     !peer.car.is_some_and(|(car, _)| car.availability.is_hung())
                 })
@@ -251,7 +264,7 @@ impl Node {
     }
 
     fn conflict_status(&self, now: Timestamp) -> Vec<ConflictStatus> {
-        let conflicts = self.peers.members().conflicts().recent(now);
+        let conflicts = self.peers.membership.conflicts().recent(now);
         conflicts
             .map(|(what, conflict)| ConflictStatus {
                 kind: conflict.kind,
@@ -263,49 +276,35 @@ impl Node {
     }
 
     fn order_status(&self, now: Timestamp) -> Vec<OrderStatus> {
-        let heard = self.peers.members().names();
+        let heard = self.peers.membership.names();
         let mut orders: Vec<OrderStatus> = self
             .store
             .orders()
             .calls()
             .map(|call| {
-                let named = self.holders_of(call, &heard);
-                let durable = |(_, how): &&(NodeId, Holding)| *how == Holding::Durable;
-                let name = |(node, _): &(NodeId, Holding)| node.clone();
+                let presses = || self.store.orders().presses_of(call);
+                let holdings = |press| self.store.holdings(press, &heard);
+                let best = presses().max_by_key(|press| holdings(*press).count());
+                let holders = || best.into_iter().flat_map(holdings);
+                let name = |(node, _): (&NodeId, Holding)| node.clone();
+                let durable =
+                    holders().take(MOST_NAMED).filter(|(_, how)| *how == Holding::Durable);
                 OrderStatus {
-                    held_by: named.iter().map(name).collect(),
-                    durable_at: named.iter().filter(durable).map(name).collect(),
+                    held_by: holders().take(MOST_NAMED).map(name).collect(),
+                    durable_at: durable.map(name).collect(),
                     call: call.clone(),
                     waited: self.store.orders().waited(call, now).unwrap_or_default(),
                     car: match call {
                         Call::Hall(hall) => self.car_of(*hall, now).cloned(),
                         Call::Car { car, .. } => Some(car.clone()),
                     },
-                    promised: self
-                        .store
-                        .orders()
-                        .presses_of(call)
-                        .any(|press| self.store.is_promised(press)),
-                    holders: self
-                        .store
-                        .orders()
-                        .presses_of(call)
-                        .map(|press| self.store.holdings(press, &heard).count())
-                        .max()
-                        .unwrap_or(0),
+                    promised: presses().any(|press| self.store.is_promised(press)),
+                    holders: holders().count(),
                 }
             })
             .collect();
         orders.sort_by_key(|order| std::cmp::Reverse(order.waited));
         orders
-    }
-
-    /// The living nodes that hold the press of a call which most of them hold, by name.
-    fn holders_of(&self, call: &Call, heard: &BTreeSet<NodeId>) -> Vec<(NodeId, Holding)> {
-        let presses = self.store.orders().presses_of(call);
-        let best = presses.max_by_key(|press| self.store.holdings(*press, heard).count());
-        let holders = best.map(|press| self.store.holdings(press, heard).take(MOST_NAMED));
-        holders.into_iter().flatten().map(|(node, how)| (node.clone(), how)).collect()
     }
 
     /// The details of the election's state, and the counters of packets.
@@ -314,8 +313,7 @@ impl Node {
         match self.leadership.profile().carrier {
             Carrier::Beacon => {}
             Carrier::Packet => {
-                let PacketCounts { node_answers: _, device_answers, strange, malformed } =
-                    self.peers.packets;
+                let PacketCounts { device_answers, strange, malformed } = self.peers.packets;
                 details.extend([
                     Detail::new("answers of devices", device_answers),
                     Detail::new("packets of strangers", strange),
@@ -324,5 +322,22 @@ impl Node {
             }
         }
         details
+    }
+
+    /// What has become of a call that a program has placed, as long as the fleet remembers its request,
+    /// which says which press or session came of it. How far a press is follows from the order store.
+    /// `None` for a session that is no trip.
+    #[must_use]
+    pub fn followed_call(&self, id: RequestId) -> Option<FollowedCall> {
+        match self.settings().request(id)?.clone() {
+            Request::Call { call, press, .. } => {
+                let fate = press.map_or(Fate::Absorbed, |press| self.store.fate(press, &call));
+                Some(FollowedCall::Call { call, fate })
+            }
+            Request::Session(session) => {
+                let Asked { floor: from, to, car, seconds: _ } = session.asked.clone();
+                Some(FollowedCall::Trip { from, to: to?, car, session })
+            }
+        }
     }
 }

@@ -6,7 +6,6 @@ use super::planning::{idle_at, master, request, slave_tells, up};
 use super::*;
 use crate::dispatch::Assignments;
 use crate::store::{MOST_OPEN_TRIPS, RecordState};
-use crate::wire::PlanEntry;
 
 /// A panel that was gone when a passenger entered is noticed by then.
 const NOTICED: Duration = Duration::from_millis(300);
@@ -21,7 +20,7 @@ fn ride() -> Call {
 }
 
 fn place(node: &mut Node, call: HallCall, now: Timestamp) {
-    assert_eq!(node.handle_order(&Call::Hall(call), now), Ok(Taken::Placed));
+    assert_eq!(node.order(&Call::Hall(call), now), Ok(Taken::Placed));
 }
 
 fn assign(node: &mut Node, to: &[(HallCall, u8)], now: Timestamp) {
@@ -30,16 +29,9 @@ fn assign(node: &mut Node, to: &[(HallCall, u8)], now: Timestamp) {
     node.handle_plan(version, plan.into(), now);
 }
 
-/// The disk takes everything that the node has to write; returns what it reported.
-fn write_all(node: &mut Node, now: Timestamp) -> Vec<Report> {
-    let mut reported = Vec::new();
-    loop {
-        let actions = drain(node);
-        let batches = persists(&actions);
-        reported.extend(reports(actions));
-        let Some((lsn, _)) = batches.last() else {
-            return reported;
-        };
+/// The disk takes everything that the node has to write.
+fn write_all(node: &mut Node, now: Timestamp) {
+    while let Some((lsn, _)) = persists(&drain(node)).last() {
         node.handle_durable(*lsn, now);
     }
 }
@@ -47,22 +39,6 @@ fn write_all(node: &mut Node, now: Timestamp) -> Vec<Report> {
 fn open_door(node: &mut Node, now: Timestamp) {
     assert_eq!(node.outputs().map(|outputs| outputs.door), Some(DoorCommand::Open));
     node.obey_door(now);
-}
-
-/// A plan with this trip, for the request among these actions.
-fn plan_trip(node: &mut Node, actions: &[Action], now: Timestamp) {
-    let version = actions.iter().find_map(|action| {
-        if let Action::Plan(request) = action { Some(request.version) } else { None }
-    });
-    let plan: Assignments = [(trip(), name(1))].into();
-    node.handle_plan(version.expect("a request"), plan.into(), now);
-}
-
-fn served(reports: &[Report]) -> Vec<&Call> {
-    let served = reports.iter().filter_map(|report| {
-        if let Report::Served { call, .. } = report { Some(call) } else { None }
-    });
-    served.collect()
 }
 
 /// A node alone, whose car has opened its door for a passenger; nothing is written since.
@@ -97,20 +73,10 @@ fn a_panel_that_is_lost_as_a_passenger_enters_leaves_the_trip_open() {
         write_all(&mut node, now);
         let later = now + Duration::from_secs(1);
         node.handle_interrupted(Duration::from_secs(1), later);
-        assert_eq!(node.open_calls(), both);
         node.handle_panel(event, later + Duration::from_millis(299));
         node.handle_timeout(later + NOTICED);
         assert_eq!(node.open_calls(), both);
     }
-}
-
-#[test]
-fn a_destination_call_lights_no_hall_lamp() {
-    let (mut node, now) = boarded();
-    assert!(node.outputs().is_some_and(|outputs| outputs.lamps.orders.is_empty()));
-    write_all(&mut node, now);
-    let lamps = node.outputs().map(|outputs| outputs.lamps.orders.clone());
-    assert_eq!(lamps, Some([Button::Car(floor(3))].into()));
 }
 
 fn shown(node: &Node) -> Vec<(Trip, String)> {
@@ -121,9 +87,9 @@ fn shown(node: &Node) -> Vec<(Trip, String)> {
 /// P1: what a kiosk shows is as safe as what a lamp says.
 #[test]
 fn a_kiosk_shows_the_car_once_the_trip_is_promised() {
+    let asked = Trip::new(floor(0), floor(3)).expect("a trip");
     let (mut node, now) = cabin(1);
     write_all(&mut node, now);
-    let asked = Trip::new(floor(0), floor(3)).expect("a trip");
     node.handle_panel(PanelEvent::Requested(asked), now);
     assign(&mut node, &[(trip(), 1)], now);
     assert_eq!(shown(&node), [], "it is on no disk");
@@ -134,120 +100,17 @@ fn a_kiosk_shows_the_car_once_the_trip_is_promised() {
     let (lsn, _) = persists(&actions).pop().expect("a press");
     node.handle_durable(lsn, now);
     assert_eq!(shown(&node), [], "it has no car");
-    plan_trip(&mut node, &actions, now);
+    let mut requests = actions.iter().filter_map(|action| {
+        if let Action::Plan(request) = action { Some(request.version) } else { None }
+    });
+    let plan: Assignments = [(trip(), name(1))].into();
+    node.handle_plan(requests.next().expect("a request"), plan.into(), now);
     assert_eq!(shown(&node), [(asked, name(1).to_string())]);
     open_door(&mut node, now);
     write_all(&mut node, now);
     assert_eq!(shown(&node), [], "its passenger is in the car");
-}
-
-/// The calls of a process that starts with what was written.
-fn after_restart(written: &[Change]) -> Vec<Call> {
-    let records = written.iter().filter_map(|change| match change {
-        Change::Record(record) => Some(record.clone()),
-        Change::Forget(_)
-        | Change::Term(_)
-        | Change::Setting(_)
-        | Change::ForgetSetting(_)
-        | Change::FlightTimes(_) => None,
-    });
-    let restored = Restored { records: records.collect(), ..Restored::default() };
-    restarted(1, 2, restored).open_calls()
-}
-
-/// O1, F12, F13: after whichever write the node crashes, the passenger is fetched, or brought there.
-#[test]
-fn a_crash_between_boarding_and_the_promise_loses_no_trip() {
-    let (mut node, now) = cabin(1);
-    write_all(&mut node, now);
-    place(&mut node, trip(), now);
-    let mut written = Vec::new();
-    let mut write = |node: &mut Node, actions: &[Action]| {
-        let batches = persists(actions);
-        written.extend(batches.iter().flat_map(|(_, changes)| changes.clone()));
-        let (lsn, _) = batches.last()?;
-        node.handle_durable(*lsn, now);
-        Some(after_restart(&written))
-    };
-    let actions = drain(&mut node);
-    assert_eq!(write(&mut node, &actions), Some(vec![Call::Hall(trip())]));
-    plan_trip(&mut node, &actions, now);
-    open_door(&mut node, now);
-    let actions = drain(&mut node);
-    let both = vec![Call::Hall(trip()), ride()];
-    assert_eq!(write(&mut node, &actions), Some(both), "made twice at worst");
-    node.handle_timeout(now + NOTICED);
-    let actions = drain(&mut node);
-    assert_eq!(write(&mut node, &actions), Some(vec![ride()]));
-}
-
-/// A car that opens for somebody else leaves alone who waits for another car.
-#[test]
-fn a_destination_call_of_another_car_stays_open() {
-    let (mut node, now) = master();
-    place(&mut node, trip(), now);
-    place(&mut node, up(0), now);
-    assign(&mut node, &[(trip(), 2), (up(0), 1)], now);
-    write_all(&mut node, now);
-    open_door(&mut node, now);
-    assert_eq!(served(&write_all(&mut node, now)), [&Call::Hall(up(0))]);
-    assert_eq!(node.open_calls(), [Call::Hall(trip())]);
-}
-
-/// Alone, with its disk, in a building with 1,560 trips, which are returned.
-fn tall() -> (Node, Vec<HallCall>, Timestamp) {
-    let floors = FloorCount::new(40).expect("floors");
-    let mut node = started(NodeSettings { floors, ..settings(1, 1) });
-    drain(&mut node);
-    let from = |from: Floor| floors.floors().filter_map(move |to| HallCall::to(from, to));
-    (node, floors.floors().flat_map(from).collect(), Timestamp::START)
-}
-
-/// N1
-#[test]
-fn a_node_places_a_bounded_number_of_trips() {
-    let (mut node, trips, now) = tall();
-    let most = MOST_OPEN_TRIPS;
-    for call in &trips[..most] {
-        place(&mut node, *call, now);
-    }
-    place(&mut node, trips[0], now);
-    let call = Call::Hall(trips[most]);
-    let refused = OrderRefused::TooManyTrips { call: call.clone(), most };
-    assert_eq!(node.handle_order(&call, now), Err(refused));
-    drain(&mut node);
-    for floor in 10..20 {
-        let trip = Trip::new(self::floor(39), self::floor(floor)).expect("a trip");
-        node.handle_panel(PanelEvent::Requested(trip), now);
-    }
-    let reports = write_all(&mut node, now);
-    let is_refusal = |report: &&Report| matches!(report, Report::PressRefused { .. });
-    assert_eq!(reports.iter().filter(is_refusal).count(), 1, "{reports:?}");
-    assert_eq!(node.open_calls().len(), most);
-    let button = HallCall::new(floor(39), Direction::Down);
-    place(&mut node, button, now);
-}
-
-/// N1
-#[test]
-fn invented_trips_of_a_node_are_bounded_and_counted() {
-    let (mut node, trips, now) = tall();
-    let floors = node.hello().floors;
-    let peer = Node::new(NodeSettings { floors, ..settings(2, 1) });
-    node.handle_link_up(LINK, peer.hello(), LinkSide::Accepted, now);
-    let waits = RecordState::open(Duration::ZERO);
-    let open = |sequence, call| forged::press(2, sequence, Call::Hall(call), waits.clone());
-    let records = (1..).zip(&trips[..600]).map(|(sequence, call)| open(sequence, *call));
-    for records in records.collect::<Vec<_>>().chunks(300) {
-        node.hear_delta(Delta { records: records.to_vec(), ..Delta::default() }, now);
-        drain(&mut node);
-    }
-    assert_eq!(node.orders().orders().count(), 2 * MOST_OPEN_TRIPS);
-    assert_eq!(node.status(now).refused.no_room, 88);
-    // A later press of an open trip takes the place of the earlier one.
-    let again = open(1_000, trips[0]);
-    node.hear_delta(Delta { records: vec![again.clone()], ..Delta::default() }, now);
-    assert!(node.orders().get(again.dot).is_some());
+    let lamps = node.outputs().map(|outputs| outputs.lamps.orders.clone());
+    assert_eq!(lamps, Some([Button::Car(floor(3))].into()), "a trip has no hall lamp");
 }
 
 /// Its car call is not on the disk yet, but no passenger waits for a car.
@@ -286,24 +149,48 @@ fn a_kiosk_shows_no_car_that_was_withdrawn() {
     assert_eq!(shown(&node), [(asked, name(2).to_string())]);
 }
 
-/// The plan entry of a trip that was over came after its service.
+/// A car that opens for somebody else leaves alone who waits for another car.
 #[test]
-fn a_passenger_is_told_no_car_of_an_earlier_one() {
+fn a_destination_call_of_another_car_stays_open() {
     let (mut node, now) = master();
-    node.dispatching.plan.learn(PlanEntry { version: 1, call: trip(), car: name(2) });
     place(&mut node, trip(), now);
-    assert_eq!(request(&mut node).demand[0].assigned, None);
+    place(&mut node, up(0), now);
+    assign(&mut node, &[(trip(), 2), (up(0), 1)], now);
+    write_all(&mut node, now);
+    open_door(&mut node, now);
+    assert_eq!(node.open_calls(), [Call::Hall(trip())]);
 }
 
-/// A frame of a sound node stays within its limit, however many trips there are.
+/// N1: a node places no more trips; of another one it takes twice as many.
 #[test]
-fn a_long_plan_takes_several_frames() {
-    let entry = |version| PlanEntry { version, call: trip(), car: name(1) };
-    let entries: Vec<PlanEntry> = (0..5_000).map(|at| entry(u64::MAX - at)).collect();
-    let parts: Vec<Delta> = Delta::of_plan(entries.clone()).collect();
-    for part in &parts {
-        assert!(crate::wire::codec::encode_frame(&Frame::Delta(part.clone())).is_ok());
+fn the_trips_of_a_node_are_bounded() {
+    let floors = FloorCount::new(40).expect("floors");
+    let of = |index| NodeSettings { floors, ..settings(index, 1) };
+    let (mut node, peer, now) = (started(of(1)), Node::new(of(2)), Timestamp::START);
+    let from = |from: Floor| floors.floors().filter_map(move |to| HallCall::to(from, to));
+    let trips: Vec<HallCall> = floors.floors().flat_map(from).collect();
+    let most = MOST_OPEN_TRIPS;
+    for call in &trips[..most] {
+        place(&mut node, *call, now);
     }
-    let joined: Vec<PlanEntry> = parts.into_iter().flat_map(|part| part.plan).collect();
-    assert_eq!(joined, entries);
+    place(&mut node, trips[0], now);
+    let call = Call::Hall(trips[most]);
+    let refused = OrderRefused::TooManyTrips { call: call.clone(), most };
+    assert_eq!(node.order(&call, now), Err(refused));
+    place(&mut node, HallCall::new(floor(39), Direction::Down), now);
+
+    node.handle_link_up(LINK, peer.hello(), LinkSide::Accepted, now);
+    let open = |(sequence, call): (u64, &HallCall)| {
+        forged::press(2, sequence, Call::Hall(*call), RecordState::open(Duration::ZERO))
+    };
+    // A later press of an open trip takes the place of the earlier one.
+    let again = (1_000, &trips[0]);
+    let records: Vec<_> = (1..).zip(&trips[..600]).chain([again]).map(open).collect();
+    for records in records.chunks(300) {
+        node.hear_delta(Delta { records: records.to_vec(), ..Delta::default() }, now);
+        drain(&mut node);
+    }
+    assert_eq!(node.orders().orders().count(), most + 1 + 2 * most);
+    assert_eq!(node.status(now).refused.no_room, 88);
+    assert!(node.orders().get(forged::dot(201, 1_000)).is_some());
 }

@@ -25,7 +25,7 @@ fn a_disk_that_works_again_gets_everything_before_a_lamp_depends_on_it() {
     node.handle_disk_failed(now);
     let (while_failed, on_disk) = (up(2), up(1));
     node.have_set(Setting::Mode(name(2), Mode::OutOfService), now);
-    assert_eq!(node.handle_order(&Call::Hall(while_failed), now), Ok(Taken::Placed));
+    assert_eq!(node.order(&Call::Hall(while_failed), now), Ok(Taken::Placed));
     assert_eq!(written(&mut node), (None, Vec::new()));
     let waits = RecordState::open(Duration::from_secs(3));
     let record = forged::press(9, 4, Call::Hall(on_disk), waits.clone());

@@ -3,7 +3,6 @@
 use super::forged::{call, conflicts, delta, dot, exchange, pair, press, send_beacon};
 use super::*;
 use crate::store::RecordState;
-use crate::wire::Ack;
 
 /// As many nodes have registers.
 const MOST: usize = 128;
@@ -40,23 +39,11 @@ fn invented_nodes_stay_within_bounds() {
         assert!(persists(&wanted).len() <= 16, "{}", persists(&wanted).len());
         assert!(conflicts(&wanted).len() <= 1, "{:?}", conflicts(&wanted));
         assert_eq!(one.status(now).refused.no_room > 0, !state.is_served());
-        assert_eq!(two.handle_order(&call(2), now), Ok(Taken::Placed));
+        assert_eq!(two.order(&call(2), now), Ok(Taken::Placed));
         exchange(&mut one, &mut two, now, now + PERIOD * 8);
         let origins: Vec<_> = one.orders().of_call(&call(2)).map(|o| &o.origin).collect();
         assert_eq!(origins, [&name(2)]);
     }
-}
-
-/// O1: a node's own presses need no room.
-#[test]
-fn a_node_places_orders_however_full_its_store_is() {
-    let (mut one, now) = (node(1, 1), Timestamp::START);
-    for record in hall_calls(0..200, &RecordState::open(PERIOD)) {
-        one.merge_record(&record, None, now);
-    }
-    assert_eq!(one.orders().origins(), MOST);
-    assert_eq!(one.handle_order(&call(2), now), Ok(Taken::Placed));
-    assert!(one.orders().is_open(&call(2)));
 }
 
 /// O7: whatever each was told, the stores come to be equal, and repairs end.
@@ -72,31 +59,6 @@ fn stores_that_were_flooded_differently_come_to_be_equal() {
     let wanted = exchange(&mut one, &mut two, later, later + Duration::from_secs(1));
     let repair = |action: &&Action| matches!(action, Action::Report(Report::Repair { .. }));
     assert_eq!(wanted.iter().filter(repair).count(), 0);
-}
-
-/// Of an order that a peer acknowledges and does not keep it is not told again and again.
-#[test]
-fn an_order_that_a_peer_does_not_keep_is_told_once() {
-    let (mut one, _, now) = pair();
-    let ghost = press(9, 7, call(2), RecordState::open(PERIOD));
-    one.merge_record(&ghost, None, now);
-    let tells = |actions: &[Action]| {
-        let records = deltas(actions).flat_map(|delta| &delta.records);
-        records.filter(|record| record.dot == ghost.dot).count()
-    };
-    let acked = Delta {
-        acks: vec![Ack::Press { dot: ghost.dot, served: true, durable: false, recall: 0 }],
-        ..Delta::default()
-    };
-    one.handle_timeout(now + PERIOD);
-    assert!(tells(&drain(&mut one)) > 0);
-    one.hear_delta(acked, now + PERIOD);
-    let mut told = 0;
-    for turn in 2..20 {
-        one.handle_timeout(now + PERIOD * turn);
-        told += tells(&drain(&mut one));
-    }
-    assert_eq!(told, 0);
 }
 
 /// Of a record that a node holds already it sends the acknowledgement with its next beacon: a peer that

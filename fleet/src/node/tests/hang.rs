@@ -1,10 +1,8 @@
 //! F9: peers learn why a node ends whose car hung.
 
-use super::planning::idle_at;
 use super::*;
-use crate::model::{Availability, HangCause, HangEvidence, Unavailable};
+use crate::model::{Availability, Unavailable};
 use crate::node::HangStatus;
-use crate::settings::{Name, Words};
 
 const HUNG: Availability = Availability::Unavailable(Unavailable::Hung);
 
@@ -84,61 +82,4 @@ fn the_evidence_of_a_hang_comes_to_other_nodes_and_goes() {
     assert_eq!(two.status(later).hangs, []);
     assert!(!two.settings().is_hung(&name(1)));
     assert_eq!(again.settings(), two.settings());
-}
-
-/// Whatever else is to be told: it has no later beacon.
-#[test]
-fn the_last_beacon_has_the_evidence() {
-    let (mut one, mut two, now) = two_cars();
-    let evidence = HangEvidence {
-        cause: HangCause::NotStopped,
-        floor: None,
-        direction: Direction::Up,
-        expected: Duration::from_secs(10),
-        actual: Duration::from_secs(11),
-        last_sensor: Some(Floor::BOTTOM),
-    };
-    for number in 0..100 {
-        let token = Name::new(&format!("takes-room-in-a-beacon-{number:02}")).expect("a name");
-        one.have_set(Setting::Token(token, None), now);
-    }
-    // Acknowledgements wait as well.
-    for part in transfer::tombstones(2).chunks(20) {
-        let delta = Delta { records: part.to_vec(), ..Delta::default() };
-        one.on_records(&name(2), &delta, now);
-    }
-    drain(&mut one);
-    let hang = Setting::Hang(name(1), Some(evidence));
-    one.set_own(hang, Words::unnamed(), now);
-    one.peers.finish();
-    one.broadcast_if_due(now);
-    let actions = drain(&mut one);
-    for beacon in broadcasts(&actions) {
-        two.handle_beacon(address(1), beacon, now);
-    }
-    assert!(two.settings().is_hung(&name(1)), "{actions:?}");
-}
-
-/// A beacon from before the hang, which was held back, comes after what the link had to say.
-#[test]
-fn an_older_beacon_does_not_undo_a_hang() {
-    let (mut one, mut two) = (node(1, 1), node(2, 1));
-    let mut now = Timestamp::START + PERIOD * 8;
-    talk(&mut one, &mut two, Timestamp::START, now);
-    let telling = |car| Delta { car: Some(car), ..Delta::default() };
-    let older = Beacon { delta: telling(idle_at(2)), ..two.plain_beacon(now) };
-    let hung = CarView { availability: HUNG, ..idle_at(2) };
-    one.on_delta(&name(2), &telling(hung), now);
-    one.handle_beacon(address(2), &older, now);
-    let begun = now;
-    let cause = loop {
-        assert!(now.since(begun) < Duration::from_secs(5), "it is never lost");
-        now = now + PERIOD;
-        one.handle_timeout(now);
-        drain(&mut one);
-        if let Some(lost) = one.status(now).lost.first() {
-            break lost.cause;
-        }
-    };
-    assert_eq!(cause, LossCause::Hung);
 }

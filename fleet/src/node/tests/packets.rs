@@ -6,7 +6,7 @@ use super::*;
 use crate::climate::Reading;
 use crate::election::{Message, ballot};
 use crate::model::Protocol;
-use crate::node::PacketCounts;
+use crate::peers::PacketCounts;
 
 fn ballot(index: u8) -> Node {
     electing(index, 1, ElectionSettings::of(Protocol::Ballot))
@@ -36,21 +36,6 @@ fn pair() -> (Node, Node, Timestamp) {
     drain(&mut one);
     drain(&mut two);
     (one, two, now)
-}
-
-/// V8, V3: no piggybacked message of a beacon has the vote.
-#[test]
-fn votes_and_control_packets_are_broadcast_by_packet() {
-    let mut node = ballot(1);
-    let mut sent = Vec::new();
-    for millis in 0..500 {
-        node.handle_timeout(Timestamp::START + Duration::from_millis(millis));
-        let actions = drain(&mut node);
-        assert!(broadcasts(&actions).all(|beacon| beacon.piggybacked.is_none()));
-        sent.extend(packets(&actions));
-    }
-    assert!(matches!(sent[0], (None, Message::Ballot(ballot::Message::Vote(_)))), "{sent:?}");
-    assert_eq!(sent[1], (None, Message::SensorRequest));
 }
 
 /// V12
@@ -94,20 +79,9 @@ fn what_only_a_synced_node_may_send_is_dropped_from_others_and_counted() {
     assert_eq!(*one.node_state(), NodeState::Seeking);
 }
 
-/// V12, C4
+/// V12, C4: the network hands its own packets back; a bare device may answer.
 #[test]
-fn the_answer_of_a_bare_device_is_taken_as_that_of_a_node_is() {
-    let (mut one, _, now) = pair();
-    let answer = Message::SensorData(Reading { temperature: Some(21), illuminance: Some(180) });
-    one.handle_packet(address(77), &bytes(&answer), now);
-    one.handle_packet(address(2), &bytes(&answer), now);
-    let counts = PacketCounts { node_answers: 1, device_answers: 1, ..PacketCounts::default() };
-    assert_eq!(one.peers.packets, counts);
-}
-
-/// V12: the network hands them back.
-#[test]
-fn a_node_ignores_its_own_packets_and_noise() {
+fn a_node_ignores_its_own_packets_and_noise_and_takes_answers_of_devices() {
     let (mut one, _, now) = pair();
     let own = one.hello().address;
     one.handle_packet(own, &bytes(&vote(0)), now);
@@ -115,16 +89,10 @@ fn a_node_ignores_its_own_packets_and_noise() {
     assert_eq!(one.peers.packets, PacketCounts::default());
     one.handle_packet(address(2), b"nonsense", now);
     one.handle_packet(address(77), &[9; 2000], now);
-    assert_eq!(one.peers.packets.malformed, 2);
+    let answer = Message::SensorData(Reading { temperature: Some(21), illuminance: Some(180) });
+    one.handle_packet(address(77), &bytes(&answer), now);
+    one.handle_packet(address(2), &bytes(&answer), now);
+    let counts = PacketCounts { device_answers: 1, malformed: 2, ..PacketCounts::default() };
+    assert_eq!(one.peers.packets, counts);
     assert_eq!(packets(&drain(&mut one)), []);
-}
-
-/// Under other protocols there is no such port.
-#[test]
-fn a_protocol_that_has_no_packets_takes_none() {
-    let mut node = node(1, 1);
-    node.handle_packet(address(77), b"nonsense", Timestamp::START);
-    assert_eq!(node.peers.packets, PacketCounts::default());
-    let details = node.status(Timestamp::START).election_state;
-    assert_eq!(details, []);
 }

@@ -1,8 +1,9 @@
-//! What a node makes of the presses of its panel.
+//! What a node makes of the presses of its panel, and of calls to locked floors.
 
-use elevator_driver::Trip;
+use elevator_driver::{KeySwitch, Trip};
 
 use super::*;
+use crate::model::Mode;
 
 type Outcome = Result<Pressed, OrderRefused>;
 
@@ -14,27 +15,48 @@ fn press(node: &mut Node, button: Button, now: Timestamp) -> Outcome {
     tell(node, PanelEvent::Pressed(button), now)
 }
 
-fn up(index: u8) -> Button {
-    Button::Hall(floor(index), Direction::Up)
+fn ride(to: u8) -> Call {
+    Call::Car { car: name(1), floor: floor(to) }
 }
 
+fn lock(node: &mut Node, locked: bool, now: Timestamp) {
+    node.command(Command::FloorLock { floor: floor(3), locked }, now);
+}
+
+/// A node whose car stands at floor 0, with floor 3 locked.
+fn locked() -> (Node, Timestamp) {
+    let (mut node, now) = cabin(1);
+    lock(&mut node, true, now);
+    leave_cars_idle(&mut node, now);
+    (node, now)
+}
+
+fn trip(from: u8, to: u8) -> PanelEvent {
+    PanelEvent::Requested(Trip::new(floor(from), floor(to)).expect("a trip"))
+}
+
+/// A lock is against those who want to come: people must be able to leave.
 #[test]
 fn a_press_without_an_order_says_why() {
-    let (mut node, now) = cabin(1);
-    node.command(Command::FloorLock { floor: floor(3), locked: true }, now);
-    let into = Trip::new(floor(1), floor(3)).expect("a trip");
+    let (mut node, now) = locked();
+    let up = |index| Button::Hall(floor(index), Direction::Up);
     let locked = press(&mut node, Button::Car(floor(3)), now);
-    let trip = tell(&mut node, PanelEvent::Requested(into), now);
+    let into = tell(&mut node, trip(1, 3), now);
+    assert_eq!(reports(drain(&mut node)).count(), 1, "once a minute");
+    assert!(tell(&mut node, trip(3, 1), now).is_ok());
+    assert!(press(&mut node, Button::Hall(floor(3), Direction::Down), now).is_ok());
     let no_button = press(&mut node, up(3), now);
+    let nowhere = tell(&mut node, trip(1, 9), now);
     node.command(Command::FireRecall { on: true }, now);
     let recalled = press(&mut node, up(1), now);
     let why = |outcome: Outcome| outcome.expect_err("it is refused").to_string();
     assert_eq!(
-        [locked, trip, no_button, recalled].map(why),
+        [locked, into, no_button, nowhere, recalled].map(why),
         [
             "car N1 3 can't be placed: floor 3 is locked",
             "hall 1 to 3 can't be placed: floor 3 is locked",
             "there is no hall 3 up: the building has floors 0 to 3",
+            "there is no hall 1 to 9: the building has floors 0 to 3",
             "hall 1 up can't be placed: all cars are recalled because of a fire",
         ]
     );
@@ -49,10 +71,71 @@ fn a_press_that_keeps_the_door_open_is_absorbed() {
     };
     assert!(node.orders().get(order).is_some());
     leave_cars_idle(&mut node, now);
-    let door = node.outputs().map(|outputs| outputs.door);
-    assert_eq!(door, Some(DoorCommand::Open));
-    node.see(PanelInputs { door: DoorState::Open, ..at_rest() }, now);
+    node.obey_door(now);
     leave_cars_idle(&mut node, now);
     assert!(node.orders().get(order).is_none(), "served");
     assert_eq!(press(&mut node, Button::Car(floor(0)), now), Ok(Pressed::Absorbed));
+}
+
+#[test]
+fn a_call_to_a_locked_floor_is_taken_only_with_a_right_of_access() {
+    let (mut node, now) = locked();
+    let refused = OrderRefused::FloorLocked { call: ride(3), floor: floor(3) };
+    assert_eq!(node.order(&ride(3), now), Err(refused));
+    let access = node.status(now).access;
+    assert_eq!((access.refused, &access.locked[..]), (1, &[floor(3)][..]));
+    assert_eq!(node.order(&ride(2), now), Ok(Taken::Placed));
+    assert_eq!(node.handle_order(&ride(3), Access::Granted, now), Ok(Taken::Placed));
+    let (mut other, now) = locked();
+    lock(&mut other, false, now);
+    assert!(press(&mut other, Button::Car(floor(3)), now).is_ok());
+}
+
+/// For the press that follows a badge.
+#[test]
+fn a_released_floor_is_open_for_its_time_in_its_car() {
+    let (mut node, now) = locked();
+    let five = Duration::from_secs(5);
+    for time in [five, five / 5] {
+        node.handle_release(floor(3), time, now).expect("a floor");
+    }
+    assert_eq!(node.status(now).access.released.len(), 1);
+    let other = Call::Car { car: name(2), floor: floor(3) };
+    assert!(node.order(&other, now).is_err(), "another car");
+    let end = now + five;
+    assert!(press(&mut node, Button::Car(floor(3)), end).is_err(), "it is over");
+    node.handle_release(floor(3), LONGEST_RELEASE, end).expect("a floor");
+    assert!(press(&mut node, Button::Car(floor(3)), end + five).is_ok());
+
+    for time in [Duration::ZERO, LONGEST_RELEASE + Duration::from_millis(1)] {
+        assert_eq!(node.handle_release(floor(3), time, end), Err(ReleaseRefused::Time));
+    }
+    let nowhere = ReleaseRefused::NoSuchFloor { floor: floor(4), top: 3 };
+    assert_eq!(node.handle_release(floor(4), five, end), Err(nowhere));
+    let no_car = super::node(2, 1).handle_release(floor(3), five, end);
+    assert_eq!(no_car, Err(ReleaseRefused::NoCar(name(2))));
+}
+
+/// The key of independent service is a right of access; that of a car out of service is none. ASME
+/// A17.1, phase II: a firefighter is not kept from any floor, and a press is no order.
+#[test]
+fn modes_decide_whether_a_lock_holds_in_the_car() {
+    let outcome_of = |mut node: Node, now| press(&mut node, Button::Car(floor(3)), now);
+    for (key, is_taken) in
+        [(KeySwitch::Normal, false), (KeySwitch::Independent, true), (KeySwitch::FireRecall, false)]
+    {
+        let (mut node, now) = locked();
+        node.see(PanelInputs { key, ..at_rest() }, now);
+        assert_eq!(outcome_of(node, now).is_ok(), is_taken, "{key:?}");
+    }
+    for (mode, is_taken) in [(Mode::Attendant, false), (Mode::Independent, true)] {
+        let (mut node, now) = locked();
+        node.command(Command::Mode { car: name(1), mode }, now);
+        assert_eq!(outcome_of(node, now).is_ok(), is_taken, "{mode}");
+    }
+    for mode in [Mode::FireService, Mode::OutOfService] {
+        let (mut node, now) = locked();
+        node.command(Command::Mode { car: name(1), mode }, now);
+        assert_eq!(outcome_of(node, now), Ok(Pressed::Command), "{mode}");
+    }
 }

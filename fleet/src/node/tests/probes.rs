@@ -34,11 +34,6 @@ fn lost_after(
     None
 }
 
-/// When a peer is lost that says nothing at all.
-fn usual() -> Duration {
-    lost_after(MS(1_000), |_, _| Vec::new()).expect("it is lost")
-}
-
 /// E6: a peer that answers over its link lives, though none of its beacons arrives.
 #[test]
 fn a_peer_that_answers_over_its_link_is_kept() {
@@ -55,46 +50,25 @@ fn a_peer_that_answers_over_its_link_is_kept() {
 }
 
 /// The system of a suspended process sends again what got lost, and what the process has not read
-/// of it is no answer: the master is replaced as soon as one without power.
+/// of it is no answer, nor is an answer without a probe: the master is replaced as soon as one without
+/// power. Its last answers show that it lived when it was asked, however late they arrive.
 #[test]
 fn what_a_suspended_peer_said_before_does_not_keep_it() {
-    let usual = usual();
-    for late in [MS(100), MS(150), usual.saturating_sub(MS(1))] {
-        let lost = lost_after(MS(1_000), |at, _| {
-            if at == late {
-                vec![delta(Vec::new()), Frame::Synced, Frame::Next, Frame::Probe]
-            } else {
-                Vec::new()
-            }
-        });
+    let limit = MS(1_000);
+    let usual = lost_after(limit, |_, _| Vec::new()).expect("it is lost");
+    let old = || vec![delta(Vec::new()), Frame::Synced, Frame::Next, Frame::Probe];
+    for late in [MS(100), usual.saturating_sub(MS(1))] {
+        let lost = lost_after(limit, |at, _| if at == late { old() } else { Vec::new() });
         assert_eq!(lost, Some(usual), "{late:?}");
     }
-}
-
-/// Its last answers show that it lived when it was asked, however late they arrive.
-#[test]
-fn a_late_answer_proves_no_more_than_an_early_one() {
-    let usual = usual();
-    let lost = |late: u64| {
-        // It was asked for the fifth time by 100 ms, and is suspended then.
-        lost_after(MS(1_000), |at, probes| {
-            if at == MS(late) { vec![Frame::Alive; probes.min(5)] } else { Vec::new() }
+    let unasked = |_, probes| if probes == 0 { vec![Frame::Alive] } else { Vec::new() };
+    assert_eq!(lost_after(limit, unasked), Some(usual));
+    // It was asked for the fifth time by 100 ms, and is suspended then.
+    let [early, late] = [110, 170].map(|when| {
+        lost_after(limit, |at, probes| {
+            if at == MS(when) { vec![Frame::Alive; probes.min(5)] } else { Vec::new() }
         })
-        .expect("it is lost")
-    };
-    let early = lost(110);
-    assert!(early > usual && early <= usual + MS(100), "{early:?}, usually {usual:?}");
-    assert_eq!(lost(170), early);
-}
-
-/// Who says unasked that it lives says nothing.
-#[test]
-fn an_answer_without_a_probe_keeps_no_peer() {
-    let lost = lost_after(
-        MS(1_000),
-        |_, probes| {
-            if probes == 0 { vec![Frame::Alive] } else { Vec::new() }
-        },
-    );
-    assert_eq!(lost, Some(usual()));
+    });
+    assert!(early > Some(usual) && early <= Some(usual + MS(100)), "{early:?}, not {usual:?}");
+    assert_eq!(late, early);
 }

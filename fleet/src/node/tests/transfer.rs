@@ -1,14 +1,12 @@
 //! What goes over a fresh link, and what a difference between two stores costs.
 
-use std::collections::BTreeMap;
-
 use super::*;
 use crate::model::{Dot, Mode};
-use crate::settings::tests::{register, session};
-use crate::settings::{SessionState, Why, Words};
-use crate::store::{Holding, Purpose, Record, RecordState};
+use crate::settings::tests::register;
+use crate::settings::{Why, Words};
+use crate::store::{Holding, Record, RecordState};
 use crate::wire::codec::{self, MAX_FRAME};
-use crate::wire::{Delta, StateTransfer, StoreDigest};
+use crate::wire::{Delta, StateTransfer};
 
 const FLOORS: u8 = 40;
 
@@ -120,66 +118,6 @@ fn a_large_store_goes_over_a_link_in_parts_that_fit() {
     assert!(states > 8, "{states}");
 }
 
-/// O7: without a link, too, and however many beacons get lost.
-#[test]
-fn beacons_carry_a_setting_until_it_is_acknowledged() {
-    let (mut one, mut two, mut now) = acquainted(node(1, 1), node(2, 1));
-    one.command(Command::Mode { car: name(2), mode: Mode::OutOfService }, now);
-    let told = |node: &mut Node, now: Timestamp| -> Vec<Beacon> {
-        node.handle_timeout(now);
-        broadcasts(&drain(node)).cloned().collect()
-    };
-    for lost in [true, true, true, false] {
-        now = now + PERIOD;
-        let beacons = told(&mut one, now);
-        assert!(beacons.iter().all(|beacon| beacon.delta.settings.len() == 1), "{beacons:?}");
-        for beacon in beacons.iter().filter(|_| !lost) {
-            two.handle_beacon(address(1), beacon, now);
-        }
-    }
-    assert_eq!(two.settings().mode(&name(2)), Mode::OutOfService);
-    for beacon in told(&mut two, now + PERIOD) {
-        let plain = Beacon { digest: 0, ..beacon };
-        one.handle_beacon(address(2), &plain, now + PERIOD);
-    }
-    let beacons = told(&mut one, now + PERIOD * 2);
-    assert!(beacons.iter().all(|beacon| beacon.delta.settings.is_empty()), "{beacons:?}");
-}
-
-/// O7: more sessions are open than there is room for. All keep the same ones, and tell no more of them.
-#[test]
-fn too_many_open_sessions_are_the_same_everywhere() {
-    let session = |it| register(session(it, 0, SessionState::Queued), it + 1, it / 100);
-    let (mut one, mut two, now) = acquainted(node(1, 1), node(2, 1));
-    one.hear_settings(&name(9), (0..40).map(session).collect(), now);
-    two.hear_settings(&name(9), (100..140).map(session).collect(), now);
-    let later = now + Duration::from_secs(5);
-    talk(&mut one, &mut two, now, later);
-    assert_eq!(one.digest(), two.digest());
-    assert_eq!(one.settings().open_sessions().len(), 64);
-    let wanted = talk(&mut one, &mut two, later, later + PERIOD * 20);
-    assert!(broadcasts(&wanted).all(|beacon| beacon.delta.settings.is_empty()));
-    assert_eq!(persists(&wanted), []);
-}
-
-/// A peer holds what it has acknowledged, or what an equal digest proves.
-#[test]
-fn a_request_is_not_held_by_a_peer_that_lacks_it() {
-    let (mut one, mut two) = (node(1, 1), node(2, 1));
-    let now = Timestamp::START + PERIOD;
-    one.handle_request(&receipts::request(1, forged::call(2)), now).expect("placed");
-    let found = now + Duration::from_millis(1);
-    two.handle_timeout(found);
-    for beacon in broadcasts(&drain(&mut two)) {
-        let echoes = vec![one.echo(found)];
-        one.handle_beacon(address(2), &Beacon { echoes, ..beacon.clone() }, found);
-    }
-    assert!(one.hears(&name(2)));
-    assert!(!one.status(found).settings_held, "neither on disk nor at the peer");
-    talk(&mut one, &mut two, found, found + PERIOD * 16);
-    assert!(one.status(found + PERIOD * 16).settings_held);
-}
-
 /// F12, F14: equal stores are not sent. An open order that both have on disk is promised as soon as
 /// their digests have been told.
 #[test]
@@ -204,50 +142,13 @@ fn a_press_on_its_way_to_the_disk_hides_no_order_that_is_there() {
     let (mut one, mut two) = (with(1, vec![waits.clone()]), with(2, Vec::new()));
     let now = Timestamp::START + PERIOD;
     let call = forged::call(3);
-    assert_eq!(one.handle_order(&call, now), Ok(Taken::Placed));
+    assert_eq!(one.order(&call, now), Ok(Taken::Placed));
     shake_hands(&mut one, &mut two, now);
     carry(&mut one, &mut two, now);
     assert!(are_synced(&one, &two));
     let pressed = two.orders().of_call(&call).next().expect("it is known").dot;
     for (dot, how) in [(waits.dot, Holding::Durable), (pressed, Holding::Held)] {
         assert_eq!(two.store.holding(dot, &name(1)), Some(how), "{dot}");
-    }
-}
-
-/// P4: the same where a repair sends the state: a peer that had no room for an order before.
-#[test]
-fn a_repair_tells_which_orders_are_on_a_busy_disk() {
-    let (mut one, mut two, now) = acquainted(with(1, Vec::new()), with(2, Vec::new()));
-    shake_hands(&mut one, &mut two, now);
-    carry(&mut one, &mut two, now);
-    let waits = waits();
-    // On its disk for long, and owed to nobody.
-    one.store.orders_mut().merge(waits.clone(), now);
-    let call = forged::call(3);
-    assert_eq!(one.handle_order(&call, now), Ok(Taken::Placed));
-    carry(&mut one, &mut two, now);
-    assert_eq!(two.store.holding(waits.dot, &name(1)), None);
-    one.store.begin_transfer(LINK, Purpose::Repair, now);
-    one.handle_frame(LINK, Frame::Next, now);
-    carry(&mut one, &mut two, now);
-    assert_eq!(two.store.holding(waits.dot, &name(1)), Some(Holding::Durable));
-}
-
-/// A press between the two digests: both ends still agree on whether states are sent.
-#[test]
-fn a_store_that_changes_while_digests_are_sent_syncs() {
-    for equal in [true, false] {
-        let others = if equal { Vec::new() } else { tombstones(2) };
-        let (mut one, mut two, now) = acquainted(with(1, Vec::new()), with(2, others));
-        shake_hands(&mut one, &mut two, now);
-        let call = forged::call(3);
-        assert_eq!(one.handle_order(&call, now), Ok(Taken::Placed));
-        let (_, records) = carry(&mut one, &mut two, now);
-        assert!(are_synced(&one, &two), "{equal}");
-        assert_eq!(records == 0, equal);
-        let later = now + PERIOD * 4;
-        talk(&mut one, &mut two, now, later);
-        assert_eq!(one.orders().digest(), two.orders().digest());
     }
 }
 
@@ -278,79 +179,4 @@ fn a_repair_in_vain_is_tried_ever_more_rarely() {
     one.hear_delta(Delta { records: tombstones(2), ..Delta::default() }, equal);
     let soon = equal + Duration::from_millis(300);
     assert_eq!(repairs_in(&mut one, &mut two, equal, soon), 1);
-}
-
-/// How many parts of its state a node sends over each link. Its peers answer probes at once.
-fn parts(node: &mut Node, now: Timestamp) -> BTreeMap<LinkId, usize> {
-    let mut parts = BTreeMap::new();
-    for action in drain(node) {
-        if let Action::Send { link, frame: Frame::State(_) } = action {
-            *parts.entry(link).or_default() += 1;
-        } else if let Action::Send { link, frame: Frame::Probe } = action {
-            node.handle_frame(link, Frame::Alive, now);
-        }
-    }
-    parts
-}
-
-/// Forty peers have linked to the first node, which has a large store; and that moment.
-fn with_many_links() -> (Node, Vec<LinkId>, Timestamp) {
-    let mut one = with(1, tombstones(150));
-    let now = Timestamp::START + PERIOD;
-    let links: Vec<LinkId> = (0..40).map(LinkId).collect();
-    for (link, index) in links.iter().zip(2..) {
-        link_up(&mut one, *link, index, now);
-    }
-    (one, links, now)
-}
-
-/// A peer with another store has linked to the node.
-fn link_up(one: &mut Node, link: LinkId, index: u8, now: Timestamp) {
-    let peer = with(index, Vec::new());
-    one.handle_link_up(link, peer.hello(), LinkSide::Accepted, now);
-    let digest = StoreDigest { term: Term(1), digest: 7, durable: true };
-    one.handle_frame(link, Frame::Digest(digest), now);
-}
-
-/// However many peers link at once, few states are on their way, and all get there soon: those
-/// whose peers ask for no more, or seldom, hold nobody up.
-#[test]
-fn few_states_are_on_their_way() {
-    for (pace, limit) in [(10_000, 500), (200, 1_500)] {
-        let (mut one, links, now) = with_many_links();
-        let first = parts(&mut one, now);
-        assert_eq!(first.len(), 8, "{first:?}");
-        assert!(first.values().all(|count| *count == 4), "{first:?}");
-        // Those that have the first turns.
-        let slow: Vec<LinkId> = first.keys().copied().collect();
-        let (mut taken, mut under_way) = (first.clone(), first);
-        for millis in (0..limit).step_by(2) {
-            let at = now + Duration::from_millis(millis);
-            let mut next = BTreeMap::new();
-            for (link, count) in under_way {
-                let is_slow = slow.contains(&link);
-                let asks = if is_slow { usize::from(millis % pace == pace - 2) } else { count };
-                for _ in 0..asks {
-                    one.handle_frame(link, Frame::Next, at);
-                }
-                if is_slow && asks == 0 {
-                    next.insert(link, 0);
-                }
-            }
-            one.handle_timeout(at);
-            for (link, count) in parts(&mut one, at) {
-                *next.entry(link).or_default() += count;
-                *taken.entry(link).or_default() += count;
-            }
-            let busy = next.keys().filter(|link| !slow.contains(link)).count();
-            // Some were sent their last part, and others the first.
-            assert!(busy <= 16, "{millis}: {next:?}");
-            under_way = next;
-        }
-        let whole = taken[&links[39]];
-        assert!(whole > 8, "{whole}");
-        for link in links.iter().filter(|link| !slow.contains(link)) {
-            assert_eq!(taken[link], whole, "{link:?}");
-        }
-    }
 }

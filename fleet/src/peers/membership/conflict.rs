@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{Hello, NodeId, Timestamp};
+use crate::model::{Hello, Timestamp};
 use crate::wire::codec::{VERSION, WireError};
 
 /// The most conflicts of one kind that are kept, so that a flood of strangers does not fill the
 /// memory. Further ones are ignored.
 const MOST_OF_A_KIND: usize = 16;
 
-/// How long after its last sign a conflict is over, unless it is seen to be over before.
+/// How long after its last sign a conflict is over.
 const KEPT_FOR: Duration = Duration::from_mins(1);
 
 #[derive(Debug, Clone, Default)]
@@ -22,8 +22,6 @@ pub(crate) struct Conflicts(BTreeMap<String, Conflict>);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Conflict {
     pub(crate) kind: ConflictKind,
-    /// The node that it is about, if that is known.
-    node: Option<NodeId>,
     pub(crate) first: Timestamp,
     pub(crate) last: Timestamp,
 }
@@ -44,7 +42,7 @@ pub enum ConflictKind {
     Version,
     /// A node has another fleet key, one has none, or it is a node of another fleet.
     Key,
-    /// A node sent over its link what no node may send.
+    /// A node sent over its link what is not a frame.
     Garbage,
     /// Nodes of another fleet are on this network, either intentionally or because of a wrong
     /// `fleet`.
@@ -55,24 +53,23 @@ pub enum ConflictKind {
 #[must_use]
 pub fn misfit(own: &Hello, hello: &Hello) -> Option<(ConflictKind, String)> {
     let Hello { fleet, node, address, floors, protocol, .. } = hello;
-    if *fleet != own.fleet {
+    let (kind, what) = if *fleet != own.fleet {
         let what =
             format!("nodes of fleet {fleet} are heard, but this one is in fleet {}", own.fleet);
-        Some((ConflictKind::Fleet, what))
+        (ConflictKind::Fleet, what)
     } else if *node == own.node {
-        let what = format!("another node, at {address}, is also named {node}");
-        Some((ConflictKind::Name, what))
+        (ConflictKind::Name, format!("another node, at {address}, is also named {node}"))
     } else if *floors != own.floors {
         let (floors, own) = (floors.get(), own.floors.get());
-        let what = format!("node {node} has {floors} floors, but this one has {own}");
-        Some((ConflictKind::Floors, what))
+        (ConflictKind::Floors, format!("node {node} has {floors} floors, but this one has {own}"))
     } else if *protocol != own.protocol {
-        let what =
-            format!("node {node} uses election {protocol}, but this one uses {}", own.protocol);
-        Some((ConflictKind::Election, what))
+        let own = own.protocol;
+        let what = format!("node {node} uses election {protocol}, but this one uses {own}");
+        (ConflictKind::Election, what)
     } else {
-        None
-    }
+        return None;
+    };
+    Some((kind, what))
 }
 
 /// What a datagram from this address that can't be read as a beacon says of its sender.
@@ -99,45 +96,28 @@ pub fn unreadable(from: Ipv4Addr, error: &WireError) -> Option<(ConflictKind, St
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sighting {
-    New,
-    /// Seen before, or there is no room to note it.
-    Known,
-}
-
 impl Conflicts {
-    /// Notes a conflict, about this node if one is known.
+    /// Notes a conflict. Returns it if it is new, and there is room to note it: then it has to be reported.
     pub(super) fn note(
         &mut self,
         kind: ConflictKind,
-        node: Option<&NodeId>,
-        what: &str,
+        what: String,
         now: Timestamp,
-    ) -> Sighting {
-        if let Some(known) = self.0.get_mut(what)
+    ) -> Option<String> {
+        if let Some(known) = self.0.get_mut(&what)
             && now.since(known.last) < KEPT_FOR
         {
             known.last = now;
-            return Sighting::Known;
+            return None;
         }
         self.0.retain(|_, known| now.since(known.last) < KEPT_FOR);
         let of_kind = self.0.values().filter(|known| known.kind == kind);
         if of_kind.count() >= MOST_OF_A_KIND {
-            return Sighting::Known;
+            return None;
         }
-        let (first, last) = (now, now);
-        let conflict = Conflict { kind, node: node.cloned(), first, last };
-        self.0.insert(what.to_owned(), conflict);
-        Sighting::New
-    }
-
-    /// This node counts from now on, so it is the only one of its name, and configured as it has to be.
-    /// It may still have the address of this node.
-    pub(super) fn clear(&mut self, node: &NodeId) {
-        self.0.retain(|_, known| {
-            known.node.as_ref() != Some(node) || known.kind == ConflictKind::Address
-        });
+        let conflict = Conflict { kind, first: now, last: now };
+        self.0.insert(what.clone(), conflict);
+        Some(what)
     }
 
     /// The conflicts of the last minute, by their text.

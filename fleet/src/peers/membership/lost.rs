@@ -7,10 +7,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::Peer;
-use crate::model::{NodeId, Role, Timestamp};
+use crate::model::{Hello, NodeId, Role, Timestamp};
 
-/// The most lost peers that are kept. The oldest one makes room for the next, first of those that may
-/// be made up.
+/// The most lost peers that are kept. The oldest one makes room for the next.
 const MOST: usize = 64;
 
 const KEPT_FOR: Duration = Duration::from_hours(24);
@@ -24,7 +23,6 @@ pub(crate) struct LostPeer {
     pub(crate) address: Ipv4Addr,
     pub(crate) role: Role,
     pub(crate) heard_at: Timestamp,
-    pub(crate) cause: LossCause,
 }
 
 /// The reason for a loss, as far as known.
@@ -45,31 +43,20 @@ impl LostPeers {
         {
             self.0.remove(&oldest);
         }
-        self.0.insert(name, LostPeer::of(peer));
+        let Hello { address, role, .. } = peer.hello;
+        self.0.insert(name, LostPeer { address, role, heard_at: peer.heard_at });
     }
 
     pub(crate) fn get(&self, name: &NodeId) -> Option<&LostPeer> {
         self.0.get(name)
     }
 
-    pub(super) fn remove(&mut self, name: &NodeId) -> Option<LostPeer> {
-        self.0.remove(name)
+    pub(super) fn remove(&mut self, name: &NodeId) {
+        self.0.remove(name);
     }
 
     /// The peers that were heard within the last day, by name.
     pub(crate) fn recent(&self, now: Timestamp) -> impl Iterator<Item = (&NodeId, &LostPeer)> {
         self.0.iter().filter(move |(_, lost)| now.since(lost.heard_at) < KEPT_FOR)
-    }
-}
-
-impl LostPeer {
-    fn of(peer: &Peer) -> Self {
-        let has_hung = peer.car.is_some_and(|(car, _)| car.availability.is_hung());
-        Self {
-            address: peer.hello.address,
-            role: peer.hello.role,
-            heard_at: peer.heard_at,
-            cause: if has_hung { LossCause::Hung } else { LossCause::Silent },
-        }
     }
 }

@@ -8,7 +8,6 @@ use super::reception::Reception;
 use super::window::Window;
 use crate::election::Candidate;
 use crate::model::{CarView, Hello, MeshTimes, NodeState, Term, Timestamp};
-use crate::peers::comparison::Comparison;
 use crate::seeded::{SeededBug, is_seeded};
 
 /// How many interruptions of this node in a row excuse the silence of a peer. After each, the node
@@ -40,13 +39,16 @@ pub(crate) struct Peer {
     /// its link, or when it shook hands.
     pub(super) echoed_at: Option<Timestamp>,
     pub(super) probed_at: Timestamp,
-    pub(in crate::peers) comparison: Comparison,
+    /// Since when its store has differed from this node's.
+    pub(in crate::peers) differs_since: Option<Timestamp>,
+    /// How often that was repaired without success.
+    pub(in crate::peers) repairs: u32,
+    /// The digest of its store at the last repair.
+    pub(in crate::peers) repaired: Option<u64>,
     /// Since when its announced state does not fit the links.
     pub(in crate::peers) disputed_since: Option<Timestamp>,
     /// Its beacons are not echoed, so that it notices.
     pub(in crate::peers) unechoed: bool,
-    /// Since when it has counted, without a break.
-    pub(super) counts_since: Option<Timestamp>,
     /// The interruptions of this node since the peer was last heard.
     excuses: Excuses,
 }
@@ -80,10 +82,11 @@ impl Peer {
             heard_at: now,
             echoed_at: None,
             probed_at: Timestamp::START,
-            comparison: Comparison::default(),
+            differs_since: None,
+            repairs: 0,
+            repaired: None,
             disputed_since: None,
             unechoed: false,
-            counts_since: None,
             excuses: Excuses::default(),
         }
     }
@@ -101,16 +104,14 @@ impl Peer {
         }
     }
 
-    /// Updates the round trip with the beacon of this node that it echoes. Returns whether its beacon is
-    /// the answer to a probe, which is sent at once and to this node alone.
-    pub(super) fn note_echo(&mut self, echoed: Option<Sent>, now: Timestamp) -> bool {
-        // Later beacons repeat an echo until a newer one is due: only the first shows the delay.
-        let Some(sent) = echoed.filter(|sent| sent.sequence > self.echoed) else {
-            return false;
-        };
-        self.echoed = sent.sequence;
-        self.reception.note_echo(now.since(sent.at), now);
-        sent.is_probe
+    /// Updates the round trip with the beacon of this node that it echoes. Its later beacons repeat an
+    /// echo until a newer one is due: only the first shows the delay.
+    pub(super) fn note_echo(&mut self, sent: Sent, now: Timestamp) {
+        self.echo_age.note(now.since(sent.at), now);
+        if sent.sequence > self.echoed {
+            self.echoed = sent.sequence;
+            self.reception.note_echo(now.since(sent.at), now);
+        }
     }
 
     /// The share of its beacons that got lost in the last minute.

@@ -119,9 +119,8 @@ impl Membership {
             .collect();
         for name in &gone {
             let nonce = self.found.remove(name);
-            if let Some(peer) = nonce.and_then(|nonce| self.incarnations.get_mut(&nonce)) {
+            if let Some(peer) = nonce.and_then(|nonce| self.incarnations.get(&nonce)) {
                 self.lost.add(name.clone(), peer);
-                peer.counts_since = None;
             }
         }
         self.incarnations.retain(|nonce, _| !silent.contains(nonce));

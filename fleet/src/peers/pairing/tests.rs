@@ -67,20 +67,6 @@ fn a_peer_that_cannot_be_reached_does_not_stand_in_the_way_of_another() {
     assert_eq!(chooses(&mut node, &all, None), [Due::GiveUp(name(3))]);
 }
 
-/// A link that ends is the sign of a dead peer more often than not.
-#[test]
-fn a_peer_whose_link_has_ended_is_dialled_when_it_is_heard_again() {
-    let mut node = standby(3);
-    chooses(&mut node, &[(1, true)], None);
-    node.synced(&name(1));
-    chooses(&mut node, &[(1, true)], Some(1));
-    node.disconnected(&name(1), 0, at(0));
-    assert_eq!((chooses(&mut node, &[(1, true)], None), node.next()), (vec![], None));
-    node.heard(&name(1), true, at(5));
-    assert!(!node.believes(&name(1)), "it has had its link");
-    assert_eq!(node.due(at(5)), dials(&[1]));
-}
-
 /// E4, E6: equal stores are exchanged states, but only a link shows that the peer can be reached.
 #[test]
 fn a_master_with_an_equal_store_is_believed_until_the_first_link_should_be_there() {
@@ -96,6 +82,11 @@ fn a_master_with_an_equal_store_is_believed_until_the_first_link_should_be_there
         if is_reached {
             node.synced(&name(1));
             assert!(!node.believes(&name(1)));
+            // A link that ends is the sign of a dead peer more often than not.
+            node.disconnected(&name(1), 0, at(2));
+            assert_eq!(node.due(at(2)), [], "it is to be heard again first");
+            node.heard(&name(1), true, at(5));
+            assert_eq!((node.believes(&name(1)), node.due(at(5))), (false, dials(&[1])));
             continue;
         }
         let until = at(0) + limit;
@@ -146,6 +137,10 @@ fn the_higher_address_dials_the_lower_once() {
     assert_eq!(node.due(at(0)), dials(&[0, 1]));
     assert_eq!(node.due(at(1)), []);
     node.synced(&name(0));
+    assert_eq!(node.due(at(1600)), [Due::GiveUp(name(1))], "it does not carry in time");
+    node.synced(&name(1));
+    node.disconnected(&name(1), 0, at(1700));
+    assert_eq!(node.due(at(1700)), dials(&[1]), "at once, where it carried");
     node.synced(&name(1));
     assert_eq!(node.next(), None);
 }
@@ -165,21 +160,6 @@ fn failed_dials_are_repeated_after_growing_waits() {
             now = next;
         }
     }
-}
-
-#[test]
-fn a_link_that_does_not_carry_in_time_or_has_ended_is_dialled_again() {
-    let mut node = second();
-    node.found(address(1), &name(1));
-    node.due(at(0));
-    assert_eq!(node.due(at(1600)), [Due::GiveUp(name(1))]);
-    node.disconnected(&name(1), 0, at(1600));
-    assert_eq!(node.due(at(1650)), dials(&[1]));
-    node.synced(&name(1));
-    node.disconnected(&name(1), 0, at(1700));
-    assert_eq!(node.due(at(1700)), dials(&[1]), "at once, where it carried");
-    node.lost(&name(1));
-    assert_eq!(node.next(), None);
 }
 
 /// C3: the end that dialled may have synced, while the last frame to this one is lost.
