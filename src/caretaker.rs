@@ -12,11 +12,9 @@
 //! the latch was cleared here.
 
 use std::io;
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::sleep;
 use tracing::{info, warn};
@@ -24,8 +22,8 @@ use tracing::{info, warn};
 use crate::clearance::{self, ClearError};
 use crate::config::Settings;
 use crate::exit::Exit;
-use crate::http::latched::{self, LatchedSettings};
 use crate::http::tls::{Renewal, TlsError};
+use crate::http::{self, Endpoint, latched};
 use crate::latch;
 
 /// Between two attempts to listen: a node that ends has the port for a moment.
@@ -102,34 +100,19 @@ pub async fn run(settings: &Settings) -> Result<Outcome, CaretakerError> {
         Some(files) => Some(Renewal::begin(files).await?),
         None => None,
     };
-    let latched = LatchedSettings { address, data_dir: data_dir.clone(), node, latch, tls };
+    let endpoint = Endpoint { address, is_tls: tls.is_some() };
+    let serving = async {
+        let listener = http::listen(address, RETRY).await;
+        latched::serve(listener, endpoint, tls, (data_dir.clone(), node, latch)).await;
+    };
     tokio::select! {
-        () = serve(latched) => {
+        () = serving => {
             info!("cleared: the node can be started");
             Ok(Outcome::Cleared)
         }
         () = removal(&data_dir) => Err(CaretakerError::ClearedElsewhere),
         _ = interrupt.recv() => Ok(Outcome::Stopped),
         _ = terminate.recv() => Ok(Outcome::Stopped),
-    }
-}
-
-async fn serve(latched: LatchedSettings) {
-    let listener = listen(latched.address).await;
-    info!(address = %latched.address, "serving HTTP in place of the node");
-    latched::serve(listener, latched).await;
-}
-
-async fn listen(address: SocketAddr) -> TcpListener {
-    let mut is_first = true;
-    loop {
-        match TcpListener::bind(address).await {
-            Ok(listener) => return listener,
-            Err(error) if is_first => warn!(%address, %error, "the HTTP address can't be used yet"),
-            Err(_) => {}
-        }
-        is_first = false;
-        sleep(RETRY).await;
     }
 }
 

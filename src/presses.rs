@@ -9,65 +9,12 @@ use std::collections::VecDeque;
 use std::time::SystemTime;
 
 use elevator_fleet::json::{CallForm, Seconds};
-use elevator_fleet::model::{Call, Dot, NodeId, Timestamp};
-use elevator_fleet::node::{OrderRefused, Press, Pressed, Report};
-use serde::{Deserialize, Serialize};
+use elevator_fleet::model::{Call, Dot, Timestamp};
+use elevator_fleet::node::{Press, Pressed, Report};
+use liftmesh_api::{PressFate, PressStatus, Presses};
 
 /// How many presses are remembered; the oldest ones are forgotten.
 const MOST_PRESSES: usize = 512;
-
-/// A press of a button of the node's panel, or a destination given at its kiosk.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct PressStatus {
-    /// When, in UTC by the machine's clock as it goes now.
-    pub(crate) at: String,
-    pub(crate) call: CallForm,
-    /// How often this button in a row, with the same result.
-    pub(crate) times: u32,
-    /// When for the last time, if more than once.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) last: Option<String>,
-    #[serde(flatten)]
-    pub(crate) fate: PressFate,
-}
-
-/// The latest presses.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Presses {
-    /// The oldest first.
-    pub(crate) presses: Vec<PressStatus>,
-    /// How many presses before them are no longer remembered.
-    pub(crate) forgotten: u64,
-}
-
-/// What became of a press.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "fate", rename_all = "snake_case")]
-pub(crate) enum PressFate {
-    /// Its order is open. Promised: its lamp may be lit (F12).
-    Open { promised: bool },
-    /// A car has served it, after the call has waited so long.
-    Served { car: Option<NodeId>, waited: Seconds },
-    /// Its order was dropped because of a fire recall.
-    Dropped,
-    /// It made no order: it keeps the door open, which was open for it.
-    Absorbed,
-    /// It made no order: it drives a car in a special mode.
-    Command,
-    /// It made no order.
-    Refused { reason: String },
-}
-
-impl From<Result<Pressed, OrderRefused>> for PressFate {
-    fn from(outcome: Result<Pressed, OrderRefused>) -> Self {
-        match outcome {
-            Ok(Pressed::Order(_)) => Self::Open { promised: false },
-            Ok(Pressed::Absorbed) => Self::Absorbed,
-            Ok(Pressed::Command) => Self::Command,
-            Err(refused) => Self::Refused { reason: refused.to_string() },
-        }
-    }
-}
 
 #[derive(Debug, Default)]
 pub(crate) struct PressLog {
@@ -96,7 +43,7 @@ impl PressLog {
         is_promised: impl Fn(Dot, &Call) -> bool,
         now: Timestamp,
         wall_clock: SystemTime,
-    ) -> Vec<PressStatus> {
+    ) -> Presses {
         let utc = |at: Timestamp| {
             let at = wall_clock.checked_sub(now.since(at)).unwrap_or(SystemTime::UNIX_EPOCH);
             humantime::format_rfc3339_millis(at).to_string()
@@ -109,18 +56,17 @@ impl PressLog {
             let (at, call, times) = (utc(entry.first), CallForm::from(&entry.call), entry.times);
             PressStatus { at, call, times, last: (times > 1).then(|| utc(entry.last)), fate }
         };
-        self.ring.iter().map(status).collect()
-    }
-
-    /// How many presses there were before those of [`latest`](Self::latest).
-    pub(crate) fn forgotten(&self) -> u64 {
-        self.forgotten
+        Presses { presses: self.ring.iter().map(status).collect(), forgotten: self.forgotten }
     }
 
     /// A button was pressed.
     pub(crate) fn add(&mut self, Press { call, outcome }: Press, now: Timestamp) {
-        let press = if let Ok(Pressed::Order(press)) = outcome { Some(press) } else { None };
-        let fate = PressFate::from(outcome);
+        let (press, fate) = match outcome {
+            Ok(Pressed::Order(press)) => (Some(press), PressFate::Open { promised: false }),
+            Ok(Pressed::Absorbed) => (None, PressFate::Absorbed),
+            Ok(Pressed::Command) => (None, PressFate::Command),
+            Err(refused) => (None, PressFate::Refused { reason: refused.to_string() }),
+        };
         let latest = self.ring.iter_mut().rev().find(|entry| entry.call == call);
         if let Some(entry) = latest.filter(|entry| entry.fate == fate) {
             entry.times = entry.times.saturating_add(1);

@@ -6,18 +6,36 @@ use elevator_fleet::model::{Call, NodeId};
 use elevator_fleet::node::{Fate, FollowedCall, OrderStatus, Status};
 use elevator_fleet::settings::{Session, SessionEnd, SessionState};
 use elevator_fleet::store::Service;
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
 use crate::{Order, OrderState, id_of, is_about_to_serve, seconds};
 
 /// What a program can call for.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(untagged)]
 pub enum CallWish {
     /// What passengers call for.
     Order(CallForm),
     Robot(RobotTrip),
+}
+
+/// By its `kind`, so that an error says what is wrong with a call of that kind.
+impl<'de> Deserialize<'de> for CallWish {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let value = serde_json::Value::deserialize(from)?;
+        let read = match value["kind"].as_str() {
+            Some("robot") => serde_json::from_value(value).map(Self::Robot),
+            Some("hall" | "destination" | "car") => serde_json::from_value(value).map(Self::Order),
+            _ => {
+                let kind = &value["kind"];
+                let kinds = "the kinds of calls are `hall`, `destination`, `car` and `robot`";
+                return Err(D::Error::custom(format!("unknown kind {kind}: {kinds}")));
+            }
+        };
+        read.map_err(D::Error::custom)
+    }
 }
 
 /// A car for one robot: it holds its door open at a floor, and then at another one.
@@ -46,15 +64,6 @@ pub enum RobotKind {
     Robot,
 }
 
-/// What a program can call for.
-#[derive(Serialize, ToSchema)]
-#[schema(as = CallWish)]
-#[serde(untagged)]
-pub enum CallWishSchema {
-    Order(CallForm),
-    Robot(RobotTrip),
-}
-
 /// The progress of a call.
 #[derive(Debug, PartialEq, Serialize, ToSchema)]
 pub struct CallReport {
@@ -64,11 +73,13 @@ pub struct CallReport {
     /// The id of the order in `/orders`, while it is open. Null for a robot.
     #[schema(example = "hall-3-up")]
     order: Option<String>,
-    #[schema(value_type = CallWishSchema)]
     pub call: CallWish,
     pub state: CallState,
-    /// The reason, if the state does not tell it.
-    reason: Option<CallReason>,
+    /// `order_unknown` while being allocated: the node that answers does not have the order; it is on its
+    /// way, or lost: repeat the request. `door_open` if served: a car stood there with its door open. If
+    /// cancelled, `recalled` or, for a robot, why its session ended. Null where the state says it all.
+    #[schema(example = "recalled")]
+    reason: Option<String>,
     /// The car that serves or served it. Null for a robot whose trip is over.
     #[schema(value_type = Option<String>, example = "B")]
     car: Option<NodeId>,
@@ -90,30 +101,6 @@ pub enum CallState {
     Served,
     /// It will not be served.
     Cancelled,
-}
-
-/// Why a call is in its state.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum CallReason {
-    /// Being allocated: the node that answers does not have the order yet. It is on its way, or was
-    /// lost with the node that accepted it: repeat the request.
-    OrderUnknown,
-    /// Served: a car stood there with its door open.
-    DoorOpen,
-    /// Cancelled in a fire recall; for a robot, also by emergency power.
-    Recalled,
-    /// Cancelled: the client withdrew it.
-    Withdrawn,
-    /// Cancelled: the robot kept the car for 10 minutes, or sent it to another floor.
-    Time,
-    /// Cancelled: the car's node has been away for 30 s.
-    CarLost,
-    /// Cancelled: no car became free within 10 minutes.
-    NoCar,
-    /// Cancelled: an operator ended the robot's session, revoked its token, or took its car out of
-    /// service.
-    Operator,
 }
 
 impl From<OrderState> for CallState {
@@ -159,8 +146,8 @@ impl CallReport {
     }
 
     /// Without an order, a car and a time.
-    fn bare(id: &str, call: CallWish, state: CallState, reason: Option<CallReason>) -> Self {
-        let id = id.to_owned();
+    fn bare(id: &str, call: CallWish, state: CallState, reason: Option<&str>) -> Self {
+        let (id, reason) = (id.to_owned(), reason.map(str::to_owned));
         Self { id, order: None, call, state, reason, car: None, waited: None }
     }
 
@@ -181,9 +168,9 @@ impl CallReport {
         match (fate, open) {
             (Fate::Open, Some(order)) => Self::of_order(id, order, status),
             (Fate::Open, None) => report(CallState::BeingAllocated, None),
-            (Fate::Unknown, _) => report(CallState::BeingAllocated, Some(CallReason::OrderUnknown)),
-            (Fate::Absorbed, _) => report(CallState::Served, Some(CallReason::DoorOpen)),
-            (Fate::Dropped, _) => report(CallState::Cancelled, Some(CallReason::Recalled)),
+            (Fate::Unknown, _) => report(CallState::BeingAllocated, Some("order_unknown")),
+            (Fate::Absorbed, _) => report(CallState::Served, Some("door_open")),
+            (Fate::Dropped, _) => report(CallState::Cancelled, Some("recalled")),
             (Fate::Served(Service { waited, car }), _) => Self {
                 car: Some(car.clone()),
                 waited: Some(seconds(*waited)),
@@ -200,15 +187,8 @@ impl CallReport {
                 let is_soon = session.floor == to && is_about_to_serve(status, car, &there);
                 (if is_soon { CallState::ServedSoon } else { CallState::BeingServed }, None)
             }
-            SessionState::Ended(end) => match end {
-                SessionEnd::Done => (CallState::Served, None),
-                SessionEnd::Time => (CallState::Cancelled, Some(CallReason::Time)),
-                SessionEnd::Recalled => (CallState::Cancelled, Some(CallReason::Recalled)),
-                SessionEnd::CarLost => (CallState::Cancelled, Some(CallReason::CarLost)),
-                SessionEnd::NoCar => (CallState::Cancelled, Some(CallReason::NoCar)),
-                SessionEnd::Withdrawn => (CallState::Cancelled, Some(CallReason::Withdrawn)),
-                SessionEnd::Operator => (CallState::Cancelled, Some(CallReason::Operator)),
-            },
+            SessionState::Ended(SessionEnd::Done) => (CallState::Served, None),
+            SessionState::Ended(end) => (CallState::Cancelled, Some(end.name())),
         };
         Self { car: session.car().cloned(), ..Self::bare(id, CallWish::Robot(trip), state, reason) }
     }

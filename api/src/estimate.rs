@@ -49,8 +49,8 @@ impl Flights {
         Self { kinematics, begun: BTreeMap::new() }
     }
 
-    /// Takes note of a look at the fleet, `now` by any clock that does not jump. A flight that is seen for the first time is taken to have
-    /// begun at the last floor that the car has passed.
+    /// Takes note of a look at the fleet, `now` by any clock that does not jump. A flight that is new
+    /// here is taken to have begun at the last floor that the car has passed.
     pub fn update(&mut self, status: &Status, now: Duration) {
         let known = std::mem::take(&mut self.begun);
         let moving =

@@ -7,6 +7,8 @@
 mod call;
 mod car;
 mod estimate;
+mod presses;
+mod requests;
 mod session;
 mod statistics;
 
@@ -28,11 +30,13 @@ use utoipa::ToSchema;
 
 pub use elevator_fleet::node::Command;
 
-pub use self::call::{
-    CallReason, CallReport, CallState, CallWish, CallWishSchema, RobotKind, RobotTrip,
-};
+pub use self::call::{CallReport, CallState, CallWish, RobotKind, RobotTrip};
 pub use self::car::Car;
 pub use self::estimate::Flights;
+pub use self::presses::{PressFate, PressStatus, Presses};
+pub use self::requests::{
+    ClearHang, GiveCommand, HangCleared, NextFloor, PlaceCall, Release, Released,
+};
 pub use self::session::SessionView;
 pub use self::statistics::{
     CarShare, FloorShare, HourShare, Period, Share, Statistics, Times, Waiting,

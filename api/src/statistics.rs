@@ -58,9 +58,8 @@ pub struct Waiting {
     pub car: Times,
 }
 
-/// Times in seconds; null where nothing was counted. Percentiles are never too small, and too large by at
-/// most 1 s up to a minute, 2 s up to two, 5 s up to five, 15 s up to ten and 60 s up to an hour; mean and
-/// longest are exact.
+/// Times in seconds; null where nothing was counted. Mean and longest are exact. Percentiles are too large
+/// by at most 1 s up to a minute, 2 s up to two, 5 s up to five, 15 s up to ten and 60 s up to an hour.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, ToSchema)]
 pub struct Times {
     pub calls: u64,
@@ -126,7 +125,6 @@ pub struct Period {
     /// When it begins.
     #[schema(example = "2026-05-01T12:00:00Z")]
     pub start: String,
-    /// How long the node watched.
     pub watched: f64,
     /// Waiting times of hall calls and destination calls.
     pub landing: Times,

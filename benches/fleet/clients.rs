@@ -1,6 +1,5 @@
-//! Many clients follow the event stream of one node of a bank whose cars all drive, as server-sent
-//! events or as a WebSocket: what they cost its node, and whether a lamp is lit later because of them.
-//! Presses with and without them take turns, so that whatever else the machine does meets both. There
+//! Many clients follow the event stream of one node of a bank whose cars all drive: what they cost its
+//! node, and whether a lamp is lit later because of them. Presses with and without them take turns, so that whatever else the machine does meets both. There
 //! are two turns without clients; how much those differ is noise.
 //!
 //! ```text
@@ -34,17 +33,6 @@ const PAUSE: Duration = Duration::from_millis(500);
 /// A press whose lamp was not seen by then was served at once, by a car with an open door.
 const LIT_LIMIT: Duration = Duration::from_secs(2);
 
-/// How clients follow: their name, what they ask for beside the address, and how the answer begins.
-const KINDS: [(&str, &str, &str); 2] = [
-    ("200 clients", "", "HTTP/1.1 200"),
-    (
-        "200 WebSockets",
-        "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
-         Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n",
-        "HTTP/1.1 101",
-    ),
-];
-
 /// What was seen while there were clients, or none.
 #[derive(Debug, Default)]
 struct Seen {
@@ -72,47 +60,40 @@ pub(crate) fn measure(rounds: usize) -> Vec<Figure> {
     let address = SocketAddr::new(building.endpoint(1).0.into(), 7080);
     let buttons = halls(&building, FLOORS);
     let (mut without, mut again) = (Seen::default(), Seen::default());
-    let mut with = KINDS.map(|_| Seen::default());
+    let mut with = Seen::default();
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
         scope.spawn(|| keep_driving(&building, &done));
         let _done = Done(&done);
         for _ in 0..rounds {
             watch(&building, &buttons, &mut without);
-            for ((_, words, answer), with) in KINDS.into_iter().zip(&mut with) {
-                let clients = Clients::connect(address, words, answer);
-                let read = clients.read();
-                watch(&building, &buttons, with);
-                with.bytes += clients.read() - read;
-                clients.leave();
-            }
+            let clients = Clients::connect(address);
+            let read = clients.read();
+            watch(&building, &buttons, &mut with);
+            with.bytes += clients.read() - read;
+            clients.leave();
             watch(&building, &buttons, &mut again);
         }
     });
     let share = |ticks: f64, seen: &Seen| vec![ticks / seen.took * 100.0];
     let median = |seen: &Seen| Figure::of_times("", &seen.lit, None).median();
     let noise = median(&again) / median(&without);
-    let mut figures = vec![
+    #[expect(clippy::cast_precision_loss, reason = "a figure")]
+    let each = with.bytes as f64 / with.took / CLIENTS as f64 / 1_000.0;
+    let target = Some(Target::at_most(Decisive::Worst, 20.0));
+    let ratio = median(&with) / median(&without);
+    vec![
         Figure::new("HTTP thread, no clients, 8 cars", "%", share(without.http, &without), None),
         Figure::new("whole node, no clients", "%", share(without.process, &without), None),
         Figure::of_times("press -> own lamp, no clients", &without.lit, None),
         Figure::of_times("press -> own lamp, no clients, again", &again.lit, None),
         Figure::new("median without clients, again / without", "", vec![noise], None),
-    ];
-    for ((who, ..), with) in KINDS.into_iter().zip(&with) {
-        #[expect(clippy::cast_precision_loss, reason = "a figure")]
-        let each = with.bytes as f64 / with.took / CLIENTS as f64 / 1_000.0;
-        let target = Some(Target::at_most(Decisive::Worst, 20.0));
-        let ratio = median(with) / median(&without);
-        figures.extend([
-            Figure::new(&format!("HTTP thread, {who}, 8 cars"), "%", with.shares.clone(), target),
-            Figure::new(&format!("whole node, {who}"), "%", share(with.process, with), None),
-            Figure::new(&format!("received by each of {who}"), "kB/s", vec![each], None),
-            Figure::of_times(&format!("press -> own lamp, {who}"), &with.lit, None),
-            Figure::new(&format!("median with {who} / without"), "", vec![ratio], None),
-        ]);
-    }
-    figures
+        Figure::new("HTTP thread, 200 clients, 8 cars", "%", with.shares.clone(), target),
+        Figure::new("whole node, 200 clients", "%", share(with.process, &with), None),
+        Figure::new("received by each of 200 clients", "kB/s", vec![each], None),
+        Figure::of_times("press -> own lamp, 200 clients", &with.lit, None),
+        Figure::new("median with 200 clients / without", "", vec![ratio], None),
+    ]
 }
 
 /// Presses hall buttons for a while, and adds what it sees.
@@ -199,16 +180,16 @@ struct Clients {
 
 impl Clients {
     /// Connects them, and waits until each has its first state.
-    fn connect(address: SocketAddr, words: &str, answer: &str) -> Self {
+    fn connect(address: SocketAddr) -> Self {
         let read = std::sync::Arc::new(AtomicU64::new(0));
         let (mut streams, mut threads) = (Vec::new(), Vec::new());
         for _ in 0..CLIENTS {
             let mut stream = TcpStream::connect(address).expect("a connection");
-            let request = format!("GET /api/v1/events HTTP/1.1\r\nHost: {address}\r\n{words}\r\n");
+            let request = format!("GET /api/v1/events HTTP/1.1\r\nHost: {address}\r\n\r\n");
             stream.write_all(request.as_bytes()).expect("sent");
             let mut buffer = vec![0; 16 * 1024];
             let count = stream.read(&mut buffer).expect("an answer");
-            assert!(buffer[..count].starts_with(answer.as_bytes()), "a client is refused");
+            assert!(buffer[..count].starts_with(b"HTTP/1.1 200"), "a client is refused");
             let (mut reader, read) = (stream.try_clone().expect("a stream"), read.clone());
             streams.push(stream);
             let thread = thread::Builder::new().stack_size(64 * 1024).spawn(move || {

@@ -42,8 +42,8 @@ enum Subject {
     Restart,
     /// A wide bank with every hall call lit, on one processor: a lamp is lit.
     Busy,
-    /// 200 clients follow the event stream of a node of a busy bank, also as a WebSocket: what they
-    /// cost, and how much later a lamp is lit.
+    /// 200 clients follow the event stream of a node of a busy bank: what they cost, and how much later
+    /// a lamp is lit.
     Clients,
     /// Nothing happens: processor and memory.
     Idle,

@@ -1,10 +1,11 @@
 //! `liftmesh clear-hang`.
 
 use clap::Args;
+use liftmesh_api::HangCleared;
 
 use super::{AnyNodeArgs, CommandError, output};
 use crate::clearance::{self, ClearError, Clearance, Cleared};
-use crate::client::{Client, HangCleared};
+use crate::client::Client;
 use crate::journal::Account;
 use crate::operator::words::{operator, reason};
 

@@ -2,10 +2,10 @@
 
 use clap::Args;
 use elevator_fleet::model::Call;
+use liftmesh_api::{PressFate, PressStatus, Presses};
 
 use super::table::table;
 use super::{CommandError, NodeArgs, PageArgs, output};
-use crate::presses::{PressFate, PressStatus, Presses};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:

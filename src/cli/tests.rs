@@ -2,8 +2,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use clap::CommandFactory;
 use elevator_driver::{Direction, Floor};
-use elevator_fleet::model::{Availability, Call, HallCall, Mode, NodeId, Reason, Unavailable};
-use elevator_fleet::node::{Access, FleetKeysStatus, Status};
+use elevator_fleet::model::{Availability, Call, Mode, NodeId, Reason, Unavailable};
+use elevator_fleet::node::{FleetKeysStatus, Status};
 use elevator_fleet::settings::{
     Asked, Request, RequestId, Session, SessionEnd, SessionState, Setting,
 };
@@ -11,9 +11,8 @@ use elevator_fleet::settings::{
 use super::order::{OrderCommand, Wait};
 use super::output::OutputError;
 use super::*;
-use crate::client::{Client, ClientError, Place};
+use crate::client::{ClientError, Place};
 use crate::journal::{Account, AuditEvent, AuditRecord};
-use crate::operator::tests::Bench;
 
 fn parse(line: &str) -> Command {
     let words = line.split_whitespace();
@@ -86,55 +85,17 @@ fn an_order_is_told_by_its_button() {
         panic!();
     };
     assert_eq!(Call::try_from(&car_call.order).unwrap().to_string(), "car A 5");
-    for wrong in ["hall 3", "hall x up", "hall 3 sideways", "car 5", ""] {
-        let line = format!("liftmesh order {wrong}");
+    for wrong in [
+        "order hall 3",
+        "order hall x up",
+        "order hall 3 sideways",
+        "order car 5",
+        "order",
+        "events --kind explosion",
+    ] {
+        let line = format!("liftmesh {wrong}");
         assert!(Cli::try_parse_from(line.split_whitespace()).is_err());
     }
-}
-
-#[test]
-fn an_order_can_be_waited_for() {
-    let bench = Bench::start();
-    let path = bench.path().display();
-    let order = |words: &str| {
-        let line = format!("liftmesh order --data-dir {path} {words}");
-        execute(Cli::try_parse_from(line.split_whitespace()).unwrap())
-    };
-    order("hall 3 down").unwrap();
-    order("hall 3 down --wait lit").unwrap();
-    order("hall 3 down --wait served").unwrap();
-    order("destination 0 3").unwrap();
-    order("destination 0 3 --wait served").unwrap();
-    assert_eq!(order("destination 3 3").unwrap_err().exit(), Exit::Usage);
-    assert_eq!(order("destination 0 9").unwrap_err().exit(), Exit::Usage);
-    let error = order("car B 2 --wait served --timeout 50ms").unwrap_err();
-    assert_eq!(error.to_string(), "car B 2 was placed, but not served within 50ms; it stays open");
-    assert_eq!(error.exit(), Exit::Failed);
-    let error = order("hall 3 up --wait lit").unwrap_err();
-    assert_eq!(error.exit(), Exit::Usage);
-}
-
-#[test]
-fn events_are_followed_by_kind_until_there_are_enough() {
-    let bench = Bench::start();
-    let socket = bench.reading_path();
-    let line =
-        format!("liftmesh events --socket {} --kind served,promised --limit 2", socket.display());
-    let cli = Cli::try_parse_from(line.split_whitespace()).unwrap();
-    let path = bench.path().to_owned();
-    let placing = std::thread::spawn(move || {
-        // Until the watch has begun nothing is seen of an order.
-        let client = Client::connect(&path).unwrap();
-        let hall = Call::Hall(HallCall::new(Floor::try_from(1).unwrap(), Direction::Up));
-        while client.order(&hall, Access::Public).is_ok() {
-            std::thread::yield_now();
-        }
-    });
-    execute(cli).unwrap();
-    drop(bench);
-    placing.join().unwrap();
-    let unknown = "liftmesh events --data-dir d --kind explosion";
-    assert!(Cli::try_parse_from(unknown.split_whitespace()).is_err());
 }
 
 #[test]

@@ -3,13 +3,12 @@
 use std::io;
 use std::path::PathBuf;
 
-use super::place::Place;
+use super::url::Place;
 use crate::credentials::CredentialsError;
 use crate::exit::Exit;
 
-/// Why a node could not be asked. No message has the token. After [`Late`](Self::Late),
-/// [`Lost`](Self::Lost) and [`Broken`](Self::Broken) it is unknown what became of the request; after
-/// all others it had no effect.
+/// Why a node could not be asked. No message has the token. After [`Late`](Self::Late) and
+/// [`Lost`](Self::Lost) it is unknown what became of the request; after all others it had no effect.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     #[error(
@@ -23,8 +22,6 @@ pub enum ClientError {
          running?", path = .0.display()
     )]
     NoSocket(PathBuf),
-    #[error("the node that listened on {} has stopped, or accepts no connections", .0.display())]
-    Gone(PathBuf),
     #[error(
         "the node's socket {path} can't be used; `node.sock` is for the node's own user, and \
          `operator.read_only_socket` for its group",
@@ -54,13 +51,11 @@ pub enum ClientError {
              repeat it"
     )]
     Late { place: Place },
-    #[error("{place} closed the connection; is it the port of `http.address`, and is it https?")]
-    Lost { place: Place, source: hyper::Error },
     #[error(
-        "no answer arrived from {place}; check whether the request took effect before you \
-             repeat it"
+        "{place} closed the connection; is it the port of `http.address`, and is it https? If the \
+         request was on its way, check whether it took effect before you repeat it"
     )]
-    Broken { place: Place, source: axum::Error },
+    Lost { place: Place, source: axum::Error },
     #[error(
         "{place} has been silent for too long; is the node still running, and is the network up?"
     )]
@@ -88,11 +83,9 @@ impl ClientError {
             }
             Self::NoNode(_)
             | Self::NoSocket(_)
-            | Self::Gone(_)
             | Self::Unreachable { .. }
             | Self::Late { .. }
             | Self::Lost { .. }
-            | Self::Broken { .. }
             | Self::Silent { .. }
             | Self::Ended { .. } => Exit::NoNode,
             Self::Refused { code, .. } => match code.as_str() {

@@ -9,7 +9,6 @@
 //! request, and never over a network that is not encrypted.
 
 mod error;
-mod place;
 mod url;
 mod watch;
 
@@ -18,6 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::BoxError;
 use axum::body::{Body, to_bytes};
 use axum::http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST};
 use axum::http::{HeaderValue, Method, Request, Response, StatusCode};
@@ -28,7 +28,7 @@ use elevator_fleet::node::{Access, Command, OrderStatus, Status, Taken};
 use hyper::body::Incoming;
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper_util::rt::TokioIo;
-use liftmesh_api::State;
+use liftmesh_api::{HangCleared, Presses, State};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -42,8 +42,7 @@ use tokio_rustls::rustls::pki_types::ServerName;
 use zeroize::Zeroizing;
 
 pub use self::error::ClientError;
-pub use self::place::Place;
-pub use self::url::{NodeUrl, UrlError};
+pub use self::url::{NodeUrl, Place, UrlError};
 pub(crate) use self::watch::Streamed;
 pub use self::watch::{Notice, Watch};
 use crate::credentials;
@@ -51,7 +50,6 @@ use crate::journal::AuditRecord;
 #[cfg(any(test, feature = "simulator"))]
 use crate::mesh::Cable;
 use crate::operator::{SOCKET, check_listener, stand_ins};
-use crate::presses::Presses;
 use crate::tokens::{Change as TokenChange, ChangeToken};
 
 /// How long a connection may take, with the certificate's check.
@@ -79,23 +77,19 @@ pub struct Client {
     runtime: Runtime,
 }
 
-#[derive(Debug, Deserialize)]
-pub(crate) struct HangCleared {
-    pub(crate) car: String,
-    pub(crate) cleared: String,
-    pub(crate) audit_records: u64,
-}
-
-/// A connection, and the task that moves its bytes: dropping that ends it.
-struct Connection {
-    sender: SendRequest<Body>,
-    driver: JoinSet<Result<(), hyper::Error>>,
-}
+/// The task that moves the bytes of a connection: dropping it ends that.
+type Driver = JoinSet<Result<(), hyper::Error>>;
 
 /// An answer whose body is still to be read.
 struct Opened {
     answer: Response<Incoming>,
-    driver: JoinSet<Result<(), hyper::Error>>,
+    driver: Driver,
+}
+
+/// What names the node that answers.
+#[derive(Debug, Deserialize)]
+struct Named {
+    node: NodeId,
 }
 
 /// Why a node refuses: RFC 9457.
@@ -189,16 +183,14 @@ impl Client {
         operator: &str,
     ) -> Result<(), ClientError> {
         let change = ChangeToken { change: change.clone(), operator: operator.to_owned() };
-        let _set: Value = self.send(&Method::POST, "/api/v1/tokens", &json!(change))?;
-        Ok(())
+        self.post("/api/v1/tokens", &json!(change)).map(|_set: Value| ())
     }
 
     /// Fault injection, for demo and tests only: cuts the node off the mesh, or mends it.
     #[cfg(any(test, feature = "simulator"))]
     pub(crate) fn rewire(&self, cable: Cable) -> Result<(), ClientError> {
-        let _rewired: Value =
-            self.send(&Method::PUT, "/api/v1/cable", &json!({ "cable": cable }))?;
-        Ok(())
+        let body = json!({ "cable": cable });
+        self.ask(&Method::PUT, "/api/v1/cable", Some(&body)).map(|_rewired: Value| ())
     }
 
     /// The open order of a call, if there is one.
@@ -213,23 +205,10 @@ impl Client {
     /// [`ClientError`]; only if it is `Refused` is it certain that the order was not placed, and not
     /// if the code is `no_answer`.
     pub(crate) fn order(&self, call: &Call, access: Access) -> Result<Taken, ClientError> {
-        #[derive(Deserialize)]
-        #[serde(rename_all = "snake_case")]
-        enum State {
-            Placed,
-            Absorbed,
-        }
-        #[derive(Deserialize)]
-        struct Placed {
-            state: State,
-        }
         let access = access == Access::Granted;
         let body = json!({ "call": CallForm::from(call), "access": access });
-        let placed: Placed = self.send(&Method::POST, "/api/v1/calls", &body)?;
-        Ok(match placed.state {
-            State::Placed => Taken::Placed,
-            State::Absorbed => Taken::Absorbed,
-        })
+        let placed: Value = self.post("/api/v1/calls", &body)?;
+        Ok(if placed["state"] == "absorbed" { Taken::Absorbed } else { Taken::Placed })
     }
 
     /// Gives a command; returns its car, which the node may have chosen.
@@ -241,21 +220,15 @@ impl Client {
     ) -> Result<Option<String>, ClientError> {
         let body = json!({ "command": command, "operator": operator, "reason": reason });
         // A later version may say more.
-        let done: Value = self.send(&Method::POST, "/api/v1/commands", &body)?;
+        let done: Value = self.post("/api/v1/commands", &body)?;
         Ok(done["car"].as_str().map(str::to_owned))
     }
 
     /// Releases a locked floor in the car of the node, for so many seconds.
     pub(crate) fn release(&self, floor: Floor, seconds: u8) -> Result<(), ClientError> {
-        #[derive(Deserialize)]
-        struct Fleet {
-            node: NodeId,
-        }
-        let Fleet { node } = self.get("/api/v1/fleet")?;
+        let Named { node } = self.get("/api/v1/fleet")?;
         let body = json!({ "floor": floor, "seconds": seconds });
-        let _set: Value =
-            self.send(&Method::POST, &format!("/api/v1/cars/{node}/release"), &body)?;
-        Ok(())
+        self.post(&format!("/api/v1/cars/{node}/release"), &body).map(|_set: Value| ())
     }
 
     /// Clears the hang of the car whose computer answers; `None` if there is none.
@@ -264,13 +237,9 @@ impl Client {
         operator: &str,
         reason: &str,
     ) -> Result<Option<HangCleared>, ClientError> {
-        #[derive(Deserialize)]
-        struct Latch {
-            node: NodeId,
-        }
-        let Latch { node } = self.get("/api/v1/latch")?;
+        let Named { node } = self.get("/api/v1/latch")?;
         let body = json!({ "operator": operator, "reason": reason });
-        match self.send(&Method::POST, &format!("/api/v1/cars/{node}/clear-hang"), &body) {
+        match self.post(&format!("/api/v1/cars/{node}/clear-hang"), &body) {
             Ok(cleared) => Ok(Some(cleared)),
             Err(ClientError::Refused { code, .. }) if code == "nothing_to_clear" => Ok(None),
             Err(error) => Err(error),
@@ -304,13 +273,8 @@ impl Client {
         self.ask(&Method::GET, path, None)
     }
 
-    fn send<T: DeserializeOwned>(
-        &self,
-        method: &Method,
-        path: &str,
-        body: &Value,
-    ) -> Result<T, ClientError> {
-        self.ask(method, path, Some(body))
+    fn post<T: DeserializeOwned>(&self, path: &str, body: &Value) -> Result<T, ClientError> {
+        self.ask(&Method::POST, path, Some(body))
     }
 
     fn ask<T: DeserializeOwned>(
@@ -340,7 +304,7 @@ impl Client {
         body: Option<&Value>,
     ) -> Result<Opened, ClientError> {
         let connecting = timeout(CONNECT_LIMIT, self.reach()).await;
-        let Connection { mut sender, driver } = connecting.map_err(|_late| self.late())??;
+        let (mut sender, driver) = connecting.map_err(|_late| self.late())??;
         let body = body.map(Value::to_string);
         let mut request = Request::builder()
             .method(method)
@@ -361,12 +325,12 @@ impl Client {
         Ok(Opened { answer, driver })
     }
 
-    async fn reach(&self) -> Result<Connection, ClientError> {
+    async fn reach(&self) -> Result<(SendRequest<Body>, Driver), ClientError> {
         let unreachable = |source| ClientError::Unreachable { place: self.place.clone(), source };
         let url = match &self.place {
             Place::Socket(path) => {
                 let stream = UnixStream::connect(path).await;
-                let stream = stream.map_err(|_gone| ClientError::Gone(path.clone()))?;
+                let stream = stream.map_err(|_gone| ClientError::NoSocket(path.clone()))?;
                 return self.shake_hands(stream).await;
             }
             Place::Url(url) => url,
@@ -383,7 +347,7 @@ impl Client {
         self.shake_hands(stream).await
     }
 
-    async fn shake_hands<S>(&self, stream: S) -> Result<Connection, ClientError>
+    async fn shake_hands<S>(&self, stream: S) -> Result<(SendRequest<Body>, Driver), ClientError>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
@@ -391,7 +355,7 @@ impl Client {
         let (sender, connection) = shaken.map_err(|error| self.lost(error))?;
         let mut driver = JoinSet::new();
         driver.spawn(connection);
-        Ok(Connection { sender, driver })
+        Ok((sender, driver))
     }
 
     async fn read(&self, opened: Opened) -> Result<(StatusCode, axum::body::Bytes), ClientError> {
@@ -399,9 +363,7 @@ impl Client {
         let status = answer.status();
         let bytes = to_bytes(Body::new(answer.into_body()), LONGEST).await;
         drop(driver);
-        let bytes =
-            bytes.map_err(|source| ClientError::Broken { place: self.place.clone(), source })?;
-        Ok((status, bytes))
+        Ok((status, bytes.map_err(|error| self.lost(error))?))
     }
 
     fn refused(&self, status: StatusCode, body: &[u8]) -> ClientError {
@@ -416,8 +378,8 @@ impl Client {
         ClientError::Late { place: self.place.clone() }
     }
 
-    fn lost(&self, source: hyper::Error) -> ClientError {
-        ClientError::Lost { place: self.place.clone(), source }
+    fn lost(&self, source: impl Into<BoxError>) -> ClientError {
+        ClientError::Lost { place: self.place.clone(), source: axum::Error::new(source) }
     }
 
     fn unfit(&self) -> ClientError {

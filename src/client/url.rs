@@ -1,10 +1,27 @@
-//! The address of a node's HTTP API.
+//! Where a node is.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr};
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use axum::http::Uri;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    Socket(PathBuf),
+    Url(NodeUrl),
+}
+
+impl Place {
+    /// For the header `Host`.
+    pub(super) fn authority(&self) -> String {
+        match self {
+            Self::Socket(_) => "localhost".to_owned(),
+            Self::Url(url) => url.authority(),
+        }
+    }
+}
 
 /// `https://HOST:PORT`, or on this machine also `http://HOST:PORT`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,7 +72,7 @@ impl NodeUrl {
     }
 
     /// Host and port, as `Host` has them.
-    pub(super) fn authority(&self) -> String {
+    fn authority(&self) -> String {
         let Self { host, port, .. } = self;
         if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
     }
@@ -101,5 +118,14 @@ impl fmt::Display for NodeUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let scheme = if self.is_encrypted { "https" } else { "http" };
         write!(f, "{scheme}://{}", self.authority())
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Socket(path) => write!(f, "{}", path.display()),
+            Self::Url(url) => write!(f, "{url}"),
+        }
     }
 }

@@ -7,10 +7,9 @@ use axum::http::Method;
 use futures_util::StreamExt;
 use liftmesh_api::State;
 use serde::Deserialize;
-use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::{ANSWER_LIMIT, CONNECT_LIMIT, Client, ClientError, LONGEST};
+use super::{ANSWER_LIMIT, CONNECT_LIMIT, Client, ClientError, Driver, LONGEST};
 use crate::operator::Event;
 
 /// How long a stream may be silent: a node sends its state every 2 s.
@@ -21,7 +20,7 @@ pub struct Watch {
     client: Client,
     stream: BodyDataStream,
     /// Dropping it ends the connection.
-    _driver: JoinSet<Result<(), hyper::Error>>,
+    _driver: Driver,
     /// What has arrived and is not read yet.
     buffer: Vec<u8>,
 }
@@ -118,7 +117,9 @@ impl Watch {
                 Ok(Some(Ok(bytes))) => self.buffer.extend_from_slice(&bytes),
                 Ok(Some(Err(_)) | None) => return Err(self.ended()),
                 Err(_late) if until == Some(first) => return Ok(None),
-                Err(_late) => return Err(self.silent()),
+                Err(_late) => {
+                    return Err(ClientError::Silent { place: self.client.place.clone() });
+                }
             }
             if self.buffer.len() > LONGEST {
                 return Err(self.ended());
@@ -132,10 +133,6 @@ impl Watch {
         let rest = self.buffer.split_off(end + 2);
         let message = std::mem::replace(&mut self.buffer, rest);
         Some(String::from_utf8_lossy(&message).into_owned())
-    }
-
-    fn silent(&self) -> ClientError {
-        ClientError::Silent { place: self.client.place.clone() }
     }
 
     fn ended(&self) -> ClientError {

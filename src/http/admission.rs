@@ -4,15 +4,15 @@
 use std::collections::BTreeMap;
 
 use axum::http::StatusCode;
-use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
+use super::desk::Desk;
 use crate::bucket::Bucket;
 use crate::programs::Problem;
 use crate::tokens::TokenName;
 
 /// The bound of the queue of requests; when it is full, handlers wait until their own time limit.
-const QUEUE: usize = 32;
+pub(super) const QUEUE: usize = 32;
 
 /// Requests with a token: so many a second, and so many at once after a pause.
 const RATE: f64 = 20.0;
@@ -22,16 +22,8 @@ const BURST: f64 = 40.0;
 const STRANGERS_RATE: f64 = 2.0;
 const STRANGERS_BURST: f64 = 20.0;
 
-#[derive(Debug)]
-struct Wish {
-    /// `None` without a token that counts.
-    bearer: Option<TokenName>,
-    answer: oneshot::Sender<bool>,
-}
-
 /// Where a request is admitted.
-#[derive(Debug, Clone)]
-pub(super) struct Admission(mpsc::Sender<Wish>);
+pub(super) type Admission = Desk<Limits>;
 
 impl Admission {
     /// Counts a request against the limit of this token, or against that of everybody without one.
@@ -39,10 +31,7 @@ impl Admission {
     /// # Errors
     /// It is one too many.
     pub(super) async fn admit(&self, bearer: Option<TokenName>) -> Result<(), Problem> {
-        let (answer, admitted) = oneshot::channel();
-        let sent = self.0.send(Wish { bearer, answer }).await;
-        sent.map_err(|_closed| Problem::no_answer())?;
-        if admitted.await.map_err(|_closed| Problem::no_answer())? {
+        if self.ask(move |limits| limits.admit(bearer.as_ref(), Instant::now())).await? {
             return Ok(());
         }
         let detail = "too many requests: wait for a second";
@@ -50,37 +39,15 @@ impl Admission {
     }
 }
 
-/// The task's state.
-pub(super) struct Doorkeeper {
-    wishes: mpsc::Receiver<Wish>,
-    limits: Limits,
-}
-
-impl Doorkeeper {
-    pub(super) fn new() -> (Self, Admission) {
-        let (sender, wishes) = mpsc::channel(QUEUE);
-        (Self { wishes, limits: Limits::new(Instant::now()) }, Admission(sender))
-    }
-
-    /// Serves until every [`Admission`] is gone.
-    pub(super) async fn run(mut self) {
-        while let Some(Wish { bearer, answer }) = self.wishes.recv().await {
-            let is_admitted = self.limits.admit(bearer.as_ref(), Instant::now());
-            // A client that has gone does not wait for the answer.
-            answer.send(is_admitted).ok();
-        }
-    }
-}
-
 /// A bucket for each token (their number is bounded), and one for everybody else.
 #[derive(Debug)]
-struct Limits {
+pub(super) struct Limits {
     bearers: BTreeMap<TokenName, Bucket>,
     strangers: Bucket,
 }
 
 impl Limits {
-    fn new(now: Instant) -> Self {
+    pub(super) fn new(now: Instant) -> Self {
         let strangers = Bucket::new(STRANGERS_RATE, STRANGERS_BURST, now);
         Self { bearers: BTreeMap::new(), strangers }
     }

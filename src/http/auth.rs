@@ -6,14 +6,15 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use axum::http::request::Parts;
-use axum::http::{Extensions, HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use tokio::sync::watch;
 use tokio::time::sleep;
 
+use super::latched::Latched;
 use super::routes::App;
 use crate::journal::Account;
 use crate::programs::Problem;
-use crate::tokens::{self, Scope, Token, TokenHash, Tokens};
+use crate::tokens::{Scope, Token, TokenHash, Tokens};
 
 /// How often a stream looks at the wall clock, which may be set at any time.
 const RECHECK: Duration = Duration::from_mins(1);
@@ -70,39 +71,18 @@ impl Bearer {
     }
 }
 
-/// Who asks over a Unix socket, if the request came by one.
-pub(super) fn local(extensions: &Extensions) -> Option<Local> {
-    extensions.get().copied()
-}
-
-/// The account of a request that is only for the node's own user, on the node's own socket.
+/// Who makes a request. One over TCP counts against its bearer's limit, or against that of everybody
+/// without a token.
 ///
 /// # Errors
-/// 403 over TCP and over the read-only socket.
-pub(super) fn authorize_local(parts: &Parts) -> Result<Account, Problem> {
-    let Some(local) = local(&parts.extensions) else {
-        let detail = "this works only over the node's Unix socket, on its own computer";
-        return Err(Problem::new(StatusCode::FORBIDDEN, "local_only", detail));
-    };
-    let bearer = Bearer::from(local);
-    bearer.check_scope(Scope::Operate)?;
-    Ok(bearer.account)
-}
-
-/// Who makes a request, if their scope is enough. A request over TCP counts against its bearer's
-/// limit, or against that of everybody without a token.
-///
-/// # Errors
-/// 401 without a valid token, 403 if its scope is less than `needed`, and 429 if the limit is reached.
-pub(super) async fn authorize(app: &App, parts: &Parts, needed: Scope) -> Result<Bearer, Problem> {
-    let admitted = parts.extensions.get::<Token>().cloned();
-    let bearer: Bearer = match (local(&parts.extensions), admitted) {
+/// 401 without a valid token, and 429 if the limit is reached.
+pub(super) async fn authorize(app: &App, parts: &Parts) -> Result<Bearer, Problem> {
+    let local = parts.extensions.get::<Local>().copied();
+    Ok(match (local, parts.extensions.get::<Token>().cloned()) {
         (Some(local), _) => local.into(),
-        (None, Some(token)) => token.into(),
+        (None, Some(admitted)) => admitted.into(),
         (None, None) => token(app, &parts.headers).await?.into(),
-    };
-    bearer.check_scope(needed)?;
-    Ok(bearer)
+    })
 }
 
 /// The token of a request.
@@ -127,50 +107,42 @@ pub(super) async fn token(app: &App, headers: &HeaderMap) -> Result<Token, Probl
 async fn find(app: &App, text: &str) -> Result<Token, Problem> {
     if let Some(latched) = &app.latched {
         // It may just have been made or revoked on this computer.
-        latched.refresh().await?;
+        latched.refresh().await;
     }
     let found = app.tokens.borrow().find(text, SystemTime::now()).cloned();
     found.ok_or_else(|| {
-        Problem::new(
-            StatusCode::UNAUTHORIZED,
-            "token_unknown",
-            "unknown token: it was revoked, has expired, or belongs to another fleet",
-        )
+        let unusable = app.latched.as_ref().and_then(Latched::unusable);
+        unusable.unwrap_or_else(|| {
+            Problem::new(
+                StatusCode::UNAUTHORIZED,
+                "token_unknown",
+                "unknown token: it was revoked, has expired, or belongs to another fleet",
+            )
+        })
     })
 }
 
-/// The token of a request. A page can't set a header on a WebSocket: there it may be one of the
-/// protocols that the client offers.
-pub(super) fn bearer(headers: &HeaderMap) -> Option<&str> {
-    if let Some(value) = headers.get(header::AUTHORIZATION) {
-        let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
-        return scheme.eq_ignore_ascii_case("bearer").then_some(token.trim());
-    }
-    let offered = headers.get_all(header::SEC_WEBSOCKET_PROTOCOL).iter();
-    let offered = offered.filter_map(|value| value.to_str().ok());
-    offered.flat_map(|value| value.split(',')).map(str::trim).find(|word| tokens::is_token(word))
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let (scheme, token) = headers.get(header::AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())
 }
 
-/// The right of a client to follow a stream, which lasts as long as its token does.
+/// The right of a client to follow a stream, which lasts as long as its token does, if it needs one.
 #[derive(Debug)]
-pub(super) enum Pass {
-    /// Everybody may read.
-    Open,
-    /// Of the bearer of the token with this hash.
-    Token { hash: TokenHash, tokens: watch::Receiver<Arc<Tokens>> },
+pub(super) struct Pass {
+    pub(super) token: Option<TokenHash>,
+    pub(super) tokens: watch::Receiver<Arc<Tokens>>,
 }
 
 impl Pass {
     /// Completes once the token is revoked or has expired. Cancel-safe.
     pub(super) async fn ended(&mut self) {
-        let Self::Token { hash, tokens } = self else {
-            return pending().await;
-        };
+        let Some(hash) = &self.token else { return pending().await };
         loop {
-            let left = tokens.borrow_and_update().time_left(hash, SystemTime::now());
+            let left = self.tokens.borrow_and_update().time_left(hash, SystemTime::now());
             let Some(left) = left else { return };
             tokio::select! {
-                changed = tokens.changed() => if changed.is_err() {
+                changed = self.tokens.changed() => if changed.is_err() {
                     // The node ends, and the stream with it.
                     return pending().await;
                 },

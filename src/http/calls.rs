@@ -2,43 +2,20 @@
 //! relies on them. The fleet remembers the requests, so that a repeated one places nothing twice,
 //! whichever node it comes to.
 
-use axum::body::Body;
-use axum::extract::{Request, State};
-use axum::http::request::Parts;
+use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
 use elevator_fleet::json::CallForm;
-use elevator_fleet::model::Call;
 use elevator_fleet::node::{Access, CallRequest, Requested};
 use elevator_fleet::settings::RequestId;
-use liftmesh_api::{CallReport, CallWish, CallWishSchema};
-use serde::Deserialize;
-use utoipa::ToSchema;
+use liftmesh_api::{CallReport, CallWish, PlaceCall};
 
-use super::auth::{Bearer, authorize};
-use super::extract::Path;
-use super::routes::{App, created_or_known, json, parsed};
+use super::auth::Bearer;
+use super::extract::{By, CALL, Json, Path};
+use super::routes::{App, created_or_known, json};
 use super::sessions;
-use crate::operator::{ErrorCode, Refused};
-use crate::programs::{OpenSession, PlacedCall, Problem, chosen_or_random, id_reused, wish};
-use crate::tokens::Scope;
-
-/// A call to place.
-#[derive(Debug, Clone, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(super) struct PlaceCall {
-    #[serde(deserialize_with = "wish")]
-    #[schema(value_type = CallWishSchema)]
-    call: CallWish,
-    /// Chosen by the client, 1 to 64 bytes without control characters: repeating an id with the
-    /// same token has no effect and gets the same answer, at any node.
-    #[schema(min_length = 1, max_length = 64, example = "5b0e0f4e-0c65-4b5e-9d0f-1f1d6a8f2f11")]
-    request_id: Option<String>,
-    /// The passenger or robot has a right of access, so a locked floor accepts the call. Needs a
-    /// token with the scope `access`.
-    #[serde(default)]
-    access: bool,
-}
+use crate::operator::{NodeRequest, called};
+use crate::programs::{OpenSession, PlacedCall, Problem, chosen_or_random, id_reused};
 
 /// Places a passenger's call for the bearer of a token; returns also whether it is a new one.
 async fn place(
@@ -48,8 +25,7 @@ async fn place(
     request_id: Option<String>,
     access: Access,
 ) -> Result<(PlacedCall, bool), Problem> {
-    let call =
-        Call::try_from(&form).map_err(|cause| Refused::new(ErrorCode::NoSuchButton, &cause))?;
+    let call = called(&form)?;
     let id = sessions::request_of(bearer, &chosen_or_random(request_id)?);
     let request = CallRequest { id, bearer: bearer.name.clone(), call: call.clone(), access };
     let (outcome, is_new) = match app.node_loop.request(request).await? {
@@ -71,16 +47,13 @@ async fn place(
         (status = 200, body = PlacedCall, description = "The answer to the earlier request with this id"),
         (status = 409, body = Problem, description = "The id was used for another call, the floor is locked, or too many trips are open"),
         (status = 422, body = Problem, description = "No such button or car"),
-        (status = 503, body = Problem, description = "The node does not answer: the call may or may not have been placed"),
     )
 )]
 pub(super) async fn place_call(
     State(app): State<App>,
-    request: Request<Body>,
+    By(bearer): By<CALL>,
+    Json(PlaceCall { call, request_id, access }): Json<PlaceCall>,
 ) -> Result<Response, Problem> {
-    let (parts, body) = request.into_parts();
-    let bearer = authorize(&app, &parts, Scope::Call).await?;
-    let PlaceCall { call, request_id, access } = parsed(body).await?;
     let (placed, is_new) = match call {
         CallWish::Order(form) => {
             let (needed, access) = sessions::scope(access);
@@ -121,9 +94,9 @@ pub(super) async fn get_call(
 
 /// The look comes first, so that no order seems to be missing there which is open.
 async fn report(app: &App, id: &str) -> Result<CallReport, Problem> {
-    let look = app.look().await?;
+    let look = app.looks.take().await?;
     let followed = match RequestId::parse(id) {
-        Some(id) => app.node_loop.follow(id).await?,
+        Some(id) => app.node_loop.ask_node(|reply| NodeRequest::Follow(id, reply)).await?,
         None => None,
     };
     CallReport::new(id, &look.status, followed.as_ref()).ok_or_else(not_open)
@@ -143,49 +116,38 @@ fn not_open() -> Problem {
     security(("token" = ["call"])),
     responses(
         (status = 200, body = CallReport, description = "How it ended"),
-        (status = 403, body = Problem, description = "The token's scope does not allow this, or another token placed the call"),
         (status = 404, body = Problem, description = "Unknown call, or already served"),
         (status = 409, body = Problem, description = "It can't be withdrawn: `detail` says why"),
-        (status = 503, body = Problem, description = "The node does not answer: the call may or may not be withdrawn"),
     )
 )]
 pub(super) async fn withdraw_call(
     State(app): State<App>,
+    By(bearer): By<CALL>,
     Path(id): Path<String>,
-    parts: Parts,
 ) -> Result<Response, Problem> {
-    let bearer = authorize(&app, &parts, Scope::Call).await?;
     let known = report(&app, &id).await?;
     if let Some(why) = kept_because(&known.call) {
         return Err(if known.has_ended() {
             Problem::new(StatusCode::NOT_FOUND, "not_open", "the call has ended")
         } else {
-            Problem::new(StatusCode::CONFLICT, "not_cancellable", why)
+            Problem::conflict("not_cancellable", why)
         });
     }
     let session = RequestId::parse(&id).ok_or_else(not_open)?;
-    sessions::withdraw(&app, &bearer, session).await?;
+    sessions::withdraw(&app, bearer, session).await?;
     Ok(json(StatusCode::OK, &report(&app, &id).await?))
 }
 
 /// Why a call is not withdrawn, if it is not: its order is a promise to more people than its client.
-fn kept_because(call: &CallWish) -> Option<&'static str> {
-    let form = match call {
-        CallWish::Order(form) => form,
+fn kept_because(call: &CallWish) -> Option<String> {
+    let (what, people) = match call {
+        CallWish::Order(CallForm::Hall { .. }) => ("hall", "at the landing"),
+        CallWish::Order(CallForm::Destination { .. }) => ("destination", "who asked for the trip"),
+        CallWish::Order(CallForm::Car { .. }) => ("car", "in the car"),
         CallWish::Robot(_) => return None,
     };
-    Some(match form {
-        CallForm::Hall { .. } => {
-            "a hall call stays until it is served: its lamp is a promise to everybody at the landing, \
-             and others may have pressed the same button since"
-        }
-        CallForm::Destination { .. } => {
-            "a destination call stays until it is served: its passengers were told their car, and others \
-             may have asked for the same trip since"
-        }
-        CallForm::Car { .. } => {
-            "a car call stays until it is served: its lamp is a promise to everybody in the car, and \
-             others may have pressed the same button since"
-        }
-    })
+    Some(format!(
+        "a {what} call stays until it is served: it is a promise to everybody {people}, and others may \
+         have asked for the same since"
+    ))
 }

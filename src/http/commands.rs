@@ -1,60 +1,22 @@
-//! What an operator commands over HTTP. And where a hang can be cleared, which a running node can't.
+//! What operators command over HTTP, and how access control lets people in. And where a hang can be
+//! cleared, which a running node can't.
 
-use std::fmt::Display;
+use std::time::Duration;
 
-use axum::body::Body;
-use axum::extract::{Request, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use elevator_fleet::model::{NodeId, Role};
 use elevator_fleet::node::Status;
-use liftmesh_api::{Command, hung};
-use serde::{Deserialize, Serialize};
+use liftmesh_api::{ClearHang, Command, GiveCommand, HangCleared, Release, Released, hung};
+use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::auth::authorize;
-use super::extract::Path;
-use super::routes::{App, json, parsed};
+use super::extract::{ACCESS, By, Json, OPERATE, Path};
+use super::routes::{App, json};
 use crate::latch::{Evidence, Latch};
-use crate::operator::{Author, words};
+use crate::operator::{Author, NodeRequest, Request, words};
 use crate::programs::{Problem, no_car};
-use crate::tokens::Scope;
-
-/// A command, and who gives it.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(super) struct GiveCommand {
-    command: Command,
-    /// Who gives the command: 1 to 64 characters, for the audit log.
-    #[schema(min_length = 1, max_length = 64, example = "J. Kovac")]
-    operator: String,
-    /// Why: 1 to 500 characters, for the audit log.
-    #[schema(min_length = 1, max_length = 500, example = "new carpet")]
-    reason: Option<String>,
-}
-
-/// Who clears a hang, and what was found and done.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(super) struct ClearHang {
-    /// Who inspected the car: 1 to 64 characters, for the audit log.
-    #[schema(min_length = 1, max_length = 64, example = "J. Kovac")]
-    operator: String,
-    /// What was found and done: 1 to 500 characters, for the audit log.
-    #[schema(min_length = 1, max_length = 500, example = "brake replaced")]
-    reason: String,
-}
-
-/// A hang that was cleared.
-#[derive(Debug, Serialize, ToSchema)]
-pub(super) struct HangCleared {
-    #[schema(value_type = String, example = "B")]
-    pub(super) car: NodeId,
-    /// What was cleared.
-    pub(super) cleared: String,
-    /// The number of records in the audit log, including this one.
-    pub(super) audit_records: u64,
-}
 
 /// Whether the node runs, and the latch that keeps it from running.
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -95,13 +57,15 @@ struct LatchSchema {
     recorded: Option<String>,
 }
 
-impl ClearHang {
-    /// Operator and reason, as the audit log takes them.
-    fn checked(&self) -> Result<(String, String), Problem> {
-        let operator = words::operator(&self.operator).map_err(|cause| wrong("operator", cause))?;
-        let reason = words::reason(&self.reason).map_err(|cause| wrong("reason", cause))?;
-        Ok((operator, reason))
-    }
+/// Operator and reason, as the audit log takes them.
+pub(super) fn checked(
+    operator: &str,
+    reason: Option<&str>,
+) -> Result<(String, Option<String>), Problem> {
+    let wrong = |what: &str, cause| Problem::malformed(format!("{what}: {cause}"));
+    let operator = words::operator(operator).map_err(|cause| wrong("operator", cause))?;
+    let reason = reason.map(words::reason).transpose().map_err(|cause| wrong("reason", cause))?;
+    Ok((operator, reason))
 }
 
 /// Gives a command, which holds until another one is given. The answer is the command as it is carried
@@ -115,21 +79,18 @@ impl ClearHang {
         (status = 200, body = Command, description = "Accepted by this node, which passes it on"),
         (status = 409, body = Problem, description = "No car can go, all cars are recalled, this node knows of no fire recall to end, or the fleet has too many settings"),
         (status = 422, body = Problem, description = "No known node has this car, or there is no such floor"),
-        (status = 503, body = Problem, description = "The node does not answer: the command may or may not have taken effect"),
     )
 )]
 pub(super) async fn give_command(
     State(app): State<App>,
-    request: Request<Body>,
+    By(bearer): By<OPERATE>,
+    Json(GiveCommand { command, operator, reason }): Json<GiveCommand>,
 ) -> Result<Response, Problem> {
-    let (parts, body) = request.into_parts();
-    let bearer = authorize(&app, &parts, Scope::Operate).await?;
-    let GiveCommand { command, operator, reason } = parsed(body).await?;
-    let operator = words::operator(&operator).map_err(|cause| wrong("operator", cause))?;
-    let reason = reason.as_deref().map(words::reason).transpose();
-    let reason = reason.map_err(|cause| wrong("reason", cause))?;
-    let author = Author { operator, reason, account: bearer.account.clone() };
-    Ok(json(StatusCode::OK, &app.node_loop.command(command, author).await?))
+    let (operator, reason) = checked(&operator, reason.as_deref())?;
+    let author = Author { operator, reason, account: bearer.account };
+    let done =
+        app.node_loop.ask_node(|reply| NodeRequest::Command(command, author, reply)).await??;
+    Ok(json(StatusCode::OK, &done))
 }
 
 /// Clears the hang of this computer's car, while its node does not run because of it and `liftmesh
@@ -149,17 +110,17 @@ pub(super) async fn give_command(
 )]
 pub(super) async fn clear_hang(
     State(app): State<App>,
+    By(bearer): By<OPERATE>,
     Path(car): Path<String>,
-    request: Request<Body>,
+    Json(ClearHang { operator, reason }): Json<ClearHang>,
 ) -> Result<Response, Problem> {
-    let (parts, body) = request.into_parts();
-    let bearer = authorize(&app, &parts, Scope::Operate).await?;
-    let by = parsed::<ClearHang>(body).await?.checked()?;
+    let (operator, reason) = checked(&operator, Some(&reason))?;
     let car = NodeId::new(&car).map_err(|cause| no_car(&cause))?;
-    match &app.latched {
-        Some(latched) => Ok(json(StatusCode::OK, &latched.clear(&car, by, bearer.account).await?)),
-        None => Err(not_cleared(&app.look().await?.status, &car)),
-    }
+    let Some(latched) = &app.latched else {
+        return Err(not_cleared(&app.looks.take().await?.status, &car));
+    };
+    let by = (operator, reason.unwrap_or_default());
+    Ok(json(StatusCode::OK, &latched.clear(&car, by, bearer.account).await?))
 }
 
 /// Why a running node clears no hang of this car.
@@ -177,22 +138,15 @@ fn not_cleared(status: &Status, car: &NodeId) -> Problem {
             "node {car} is lost; if its car hung, clear the hang on its own computer, {address}"
         )),
         Some(_) | None if status.cars().any(|known| known == car) => {
-            nothing_to_clear(&format!("node {car} runs, so there is no hang to clear"))
+            let detail = format!("node {car} runs, so there is no hang to clear");
+            Problem::conflict("nothing_to_clear", detail)
         }
         Some(_) | None => no_car(&format!("unknown car {car}")),
     }
 }
 
-pub(super) fn nothing_to_clear(detail: &str) -> Problem {
-    Problem::new(StatusCode::CONFLICT, "nothing_to_clear", detail)
-}
-
-pub(super) fn not_here(detail: String) -> Problem {
-    Problem::new(StatusCode::CONFLICT, "not_here", detail)
-}
-
-pub(super) fn wrong(what: &str, cause: impl Display) -> Problem {
-    Problem::malformed(format!("{what}: {cause}"))
+fn not_here(detail: String) -> Problem {
+    Problem::conflict("not_here", detail)
 }
 
 /// Whether the node is running, and if not, why. Needs no token.
@@ -205,14 +159,43 @@ pub(super) async fn get_latch(State(app): State<App>) -> Result<Response, Proble
     if let Some(latched) = &app.latched {
         return Ok(json(StatusCode::OK, &*latched.state()));
     }
-    let node = app.look().await?.status.node.clone();
-    let state = LatchState {
-        running: true,
-        node,
-        latch: None,
-        text: None,
-        remedy: None,
-        tokens_usable: None,
-    };
+    let node = app.looks.take().await?.status.node.clone();
+    let (latch, text, remedy, tokens_usable) = Default::default();
+    let state = LatchState { running: true, node, latch, text, remedy, tokens_usable };
     Ok(json(StatusCode::OK, &state))
+}
+
+/// Lets anyone in a car press the button of a locked floor for some seconds, for example after a
+/// card reader in the car. Only the car's node takes it, and a restart of that node ends it.
+#[utoipa::path(
+    post,
+    path = "/cars/{car}/release",
+    params(("car" = String, Path, description = "The car of the node that answers")),
+    request_body = Release,
+    security(("token" = ["access"])),
+    responses(
+        (status = 200, body = Released, description = "The button of the floor now places calls"),
+        (status = 409, body = Problem, description = "The car belongs to another node: `detail` has its address"),
+        (status = 422, body = Problem, description = "No such car or floor"),
+    )
+)]
+pub(super) async fn release_floor(
+    State(app): State<App>,
+    By(bearer): By<ACCESS>,
+    Path(car): Path<String>,
+    Json(Release { floor, seconds }): Json<Release>,
+) -> Result<Response, Problem> {
+    let car = NodeId::new(&car).map_err(|cause| no_car(&cause))?;
+    let look = app.looks.take().await?;
+    let status = &look.status;
+    if status.node != car {
+        let peer = status.peers.iter().find(|peer| peer.node == car && peer.car.is_some());
+        let peer = peer.ok_or_else(|| no_car(&format!("unknown car {car}")))?;
+        let address = peer.address;
+        let detail = format!("to release a floor in {car}, ask its own node, {address}");
+        return Err(Problem::conflict("other_node", detail));
+    }
+    let (time, account) = (Duration::from_secs(seconds.into()), bearer.account);
+    app.node_loop.ask(|reply| Request::Release { floor, time, account, reply }).await??;
+    Ok(json(StatusCode::OK, &Released { car, floor, seconds }))
 }

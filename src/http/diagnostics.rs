@@ -1,27 +1,25 @@
 //! What a node says of itself, and what only its own user may change there.
 
-use axum::body::Body;
-use axum::extract::{Request, State};
+use axum::extract::State;
 use axum::http::StatusCode;
-use axum::http::request::Parts;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use elevator_fleet::node::Status;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::ToSchema;
 
-use super::auth::{authorize, authorize_local};
-use super::commands::wrong;
-use super::routes::{self, App, parsed};
+use super::commands::checked;
+use super::extract::{By, Json, OPERATE, OwnUser};
+use super::routes::{self, App};
 use crate::mesh::Cable;
-use crate::operator::words;
-use crate::presses::Presses;
+use crate::operator::{Author, Request};
 use crate::programs::Problem;
-use crate::tokens::{ChangeToken, Scope};
+use crate::tokens::ChangeToken;
+use liftmesh_api::Presses;
 
 /// The network cable that fault injection is to have.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-struct Rewire {
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, ToSchema)]
+pub(super) struct Rewire {
     cable: Cable,
 }
 
@@ -42,14 +40,38 @@ pub(super) struct AuditRecord {
     kind: String,
 }
 
+/// `GET /healthz`: the process answers.
+pub(super) async fn live() -> &'static str {
+    "ok\n"
+}
+
+/// `GET /readyz`: the node's loop answers, and its panel and its disk can be used.
+pub(super) async fn ready(State(app): State<App>) -> Response {
+    if let Some(latched) = &app.latched {
+        return latched.refusal().into_response();
+    }
+    let reasons = match app.looks.take().await {
+        Ok(look) => reasons(&look.status),
+        Err(problem) => vec![problem.detail],
+    };
+    if reasons.is_empty() {
+        return "ok\n".into_response();
+    }
+    Problem::unavailable("not_ready", reasons.join("; ")).into_response()
+}
+
+/// Why a node is not ready, if so.
+fn reasons(status: &Status) -> Vec<String> {
+    let panel = status.car.as_ref().and_then(|car| car.connection.as_ref().err());
+    let panel = panel.map(|reason| format!("its panel does not answer: {reason}"));
+    let disk = status.disk_failed.then(|| "its disk has failed".to_owned());
+    panel.into_iter().chain(disk).collect()
+}
+
 /// Everything the node knows about itself and the fleet.
-#[utoipa::path(
-    get,
-    path = "/status",
-    responses((status = 200, body = Status))
-)]
+#[utoipa::path(get, path = "/status", responses((status = 200, body = Status)))]
 pub(super) async fn get_status(State(app): State<App>) -> Result<Response, Problem> {
-    Ok(routes::json(StatusCode::OK, &app.look().await?.status))
+    Ok(routes::json(StatusCode::OK, &app.looks.take().await?.status))
 }
 
 /// The audit log of the node that answers, the oldest record first.
@@ -64,9 +86,8 @@ pub(super) async fn get_status(State(app): State<App>) -> Result<Response, Probl
 )]
 pub(super) async fn list_audit_records(
     State(app): State<App>,
-    parts: Parts,
+    By(_): By<OPERATE>,
 ) -> Result<Response, Problem> {
-    authorize(&app, &parts, Scope::Operate).await?;
     // The journal's thread reads it between two commits.
     let _turn = app
         .audits
@@ -75,35 +96,57 @@ pub(super) async fn list_audit_records(
     Ok(routes::json(StatusCode::OK, &app.node_loop.audit().await?))
 }
 
-/// The latest presses of the panel of the node that answers, for the command line.
+/// The latest presses of the panel of the node that answers, and what became of each.
+#[utoipa::path(
+    get,
+    path = "/presses",
+    security(("token" = ["operate"])),
+    responses((status = 200, body = Presses))
+)]
 pub(super) async fn list_presses(
     State(app): State<App>,
-    parts: Parts,
+    By(_): By<OPERATE>,
 ) -> Result<Response, Problem> {
-    authorize(&app, &parts, Scope::Operate).await?;
-    let (presses, forgotten) = app.node_loop.presses().await?;
-    Ok(routes::json(StatusCode::OK, &Presses { presses, forgotten }))
+    Ok(routes::json(StatusCode::OK, &app.node_loop.ask(Request::Presses).await?))
 }
 
+/// Creates or revokes a token, for every node of the fleet. Only over the node's own Unix socket.
+#[utoipa::path(
+    post,
+    path = "/tokens",
+    request_body = ChangeToken,
+    security(()),
+    responses(
+        (status = 200, description = "It counts, or counts no more, at this node, which passes it on"),
+        (status = 404, body = Problem, description = "There is no token of this name"),
+        (status = 409, body = Problem, description = "The name is taken, or there are too many tokens or settings"),
+    )
+)]
 pub(super) async fn change_token(
     State(app): State<App>,
-    request: Request<Body>,
+    OwnUser(account): OwnUser,
+    Json(ChangeToken { change, operator }): Json<ChangeToken>,
 ) -> Result<Response, Problem> {
-    let (parts, body) = request.into_parts();
-    let account = authorize_local(&parts)?;
-    let ChangeToken { change, operator } = parsed(body).await?;
-    let operator = words::operator(&operator).map_err(|cause| wrong("operator", cause))?;
-    app.node_loop.change_token(change, operator, account).await?;
+    let (operator, reason) = checked(&operator, None)?;
+    let by = Author { operator, reason, account };
+    app.node_loop.ask(|reply| Request::Token { change, by, reply }).await??;
     Ok(routes::json(StatusCode::OK, &json!({})))
 }
 
+/// Cuts the node off the network, or connects it again: for demo and tests only. Only over the own Unix
+/// socket of a node that runs with `--allow-faults`.
+#[utoipa::path(
+    put,
+    path = "/cable",
+    request_body = Rewire,
+    security(()),
+    responses((status = 200, body = Rewire))
+)]
 pub(super) async fn rewire(
     State(app): State<App>,
-    request: Request<Body>,
+    OwnUser(_): OwnUser,
+    Json(rewire): Json<Rewire>,
 ) -> Result<Response, Problem> {
-    let (parts, body) = request.into_parts();
-    authorize_local(&parts)?;
-    let rewire: Rewire = parsed(body).await?;
     app.node_loop.rewire(rewire.cable).await?;
     Ok(routes::json(StatusCode::OK, &rewire))
 }

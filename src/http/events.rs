@@ -7,14 +7,15 @@ use std::time::SystemTime;
 
 use elevator_fleet::node::Report;
 use tokio::sync::broadcast::error::RecvError;
-use tokio::sync::{broadcast, mpsc, oneshot};
+use tokio::sync::{broadcast, mpsc};
 
+use super::desk::{Desk, Wish};
 use super::metrics::Counted;
-use super::stream::Frame;
+use super::stream::{Frame, frame};
 use crate::operator::{EVENTS, Event};
 
 /// The bound of the queue of clients that want events; when it is full, they wait.
-const WISHES: usize = 16;
+pub(super) const WISHES: usize = 16;
 
 /// How far the clocks of two nodes may be apart, in seconds: the same thing may happen again later.
 const APART: u64 = 30;
@@ -71,9 +72,7 @@ impl Numbered {
 
     /// The event as one of a stream, rendered once.
     pub(super) fn frame(&self) -> Frame {
-        self.frame
-            .get_or_init(|| Frame::new("event", Some(&self.id.to_string()), &self.event))
-            .clone()
+        self.frame.get_or_init(|| frame("event", Some(&self.id), &self.event)).clone()
     }
 }
 
@@ -122,27 +121,11 @@ pub(super) enum Since {
     Recent(usize),
 }
 
-/// A wish for a subscription.
-#[derive(Debug)]
-struct Wish {
-    since: Since,
-    answer: oneshot::Sender<Subscription>,
-}
-
 /// Where events can be had.
-#[derive(Debug, Clone)]
-pub(super) struct Events(mpsc::Sender<Wish>);
-
-impl Events {
-    /// The events that a client wants. `None` if the node ends.
-    pub(super) async fn subscribe(&self, since: Since) -> Option<Subscription> {
-        let (answer, subscription) = oneshot::channel();
-        self.0.send(Wish { since, answer }).await.ok()?;
-        subscription.await.ok()
-    }
-}
+pub(super) type Events = Desk<EventLog>;
 
 /// The task's state.
+#[derive(Debug)]
 pub(super) struct EventLog {
     boot: u64,
     last: u64,
@@ -150,34 +133,19 @@ pub(super) struct EventLog {
     kept: VecDeque<Arc<Numbered>>,
     source: broadcast::Receiver<Event>,
     live: broadcast::Sender<Arc<Numbered>>,
-    wishes: mpsc::Receiver<Wish>,
     counted: Counted,
 }
 
 impl EventLog {
     /// `boot` tells this run of the node from others.
-    pub(super) fn new(
-        source: broadcast::Receiver<Event>,
-        boot: u64,
-        counted: Counted,
-    ) -> (Self, Events) {
-        let (sender, wishes) = mpsc::channel(WISHES);
+    pub(super) fn new(source: broadcast::Receiver<Event>, boot: u64, counted: Counted) -> Self {
         let (live, _) = broadcast::channel(EVENTS);
-        let log = Self {
-            boot,
-            last: 0,
-            mark: Mark::default(),
-            kept: VecDeque::new(),
-            source,
-            live,
-            wishes,
-            counted,
-        };
-        (log, Events(sender))
+        let (mark, kept) = (Mark::default(), VecDeque::new());
+        Self { boot, last: 0, mark, kept, source, live, counted }
     }
 
     /// Numbers events until the node ends.
-    pub(super) async fn run(mut self) {
+    pub(super) async fn run(mut self, mut wishes: mpsc::Receiver<Wish<Self>>) {
         loop {
             tokio::select! {
                 event = self.source.recv() => match event {
@@ -189,11 +157,7 @@ impl EventLog {
                     }
                     Err(RecvError::Closed) => return,
                 },
-                Some(wish) = self.wishes.recv() => {
-                    let subscription = self.subscription(wish.since);
-                    // A client that has gone does not need it.
-                    drop(wish.answer.send(subscription));
-                }
+                Some(wish) = wishes.recv() => wish(&mut self),
             }
         }
     }
@@ -214,7 +178,8 @@ impl EventLog {
         drop(self.live.send(event));
     }
 
-    fn subscription(&self, since: Since) -> Subscription {
+    /// The events that a client wants.
+    pub(super) fn subscription(&self, since: Since) -> Subscription {
         let (missed, kept) = match since {
             Since::Now => (Some(0), Vec::new()),
             Since::Recent(count) => {
@@ -259,29 +224,11 @@ mod tests {
 
     fn log() -> EventLog {
         let (_, source) = broadcast::channel(1);
-        EventLog::new(source, 7, Counted::new(None, None).unwrap()).0
-    }
-
-    fn push(log: &mut EventLog, count: usize) {
-        for _ in 0..count {
-            log.push(Event::new(&Report::DriveRefused, SystemTime::UNIX_EPOCH));
-        }
+        EventLog::new(source, 7, Counted::new(None, None))
     }
 
     fn numbers(subscription: &Subscription) -> Vec<u64> {
         subscription.kept.iter().map(|event| event.id.number).collect()
-    }
-
-    #[test]
-    fn a_new_client_gets_what_was_before_it() {
-        let mut log = log();
-        push(&mut log, 5);
-        let latest = log.subscription(Since::Recent(2));
-        assert_eq!((numbers(&latest), latest.missed), (vec![4, 5], Some(0)));
-        assert_eq!(numbers(&log.subscription(Since::Recent(usize::MAX))), [1, 2, 3, 4, 5]);
-        push(&mut log, EVENTS);
-        let all = log.subscription(Since::Recent(usize::MAX));
-        assert_eq!((all.kept.len(), all.missed), (EVENTS, Some(0)));
     }
 
     #[test]
@@ -312,6 +259,7 @@ mod tests {
         let last = one.kept.back().unwrap().id;
         let subscription = other.subscription(Since::Event(Some(last)));
         assert_eq!((numbers(&subscription), subscription.missed), (vec![4], Some(0)));
+        assert_eq!(numbers(&other.subscription(Since::Recent(2))), [3, 4]);
 
         // Without an event of the fleet, or long after it, nobody knows.
         let long_ago = Mark { at: last.mark.at - 3600, ..last.mark };

@@ -2,28 +2,26 @@
 //! [router](super::routes) of a node that runs. It shows why, and clears the latch. Nothing here knows a
 //! panel line.
 //!
-//! [`serve`] ends once the latch is cleared. One task, [`Keeper`], clears it.
+//! [`serve`] ends once the latch is cleared. One task, [`Keeper`], knows the tokens.
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use axum::Router;
-use axum::http::{StatusCode, header};
-use axum::response::{IntoResponse, Response};
 use elevator_fleet::dispatch::Kinematics;
 use elevator_fleet::model::NodeId;
+use liftmesh_api::HangCleared;
 use tokio::net::TcpListener;
-use tokio::sync::{broadcast, mpsc, oneshot, watch};
-use tokio::task::JoinSet;
+use tokio::sync::{Semaphore, broadcast, mpsc, oneshot, watch};
+use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::{interval, sleep};
 use tracing::{info, warn};
 
-use super::commands::{HangCleared, LatchState, not_here, nothing_to_clear};
+use super::commands::LatchState;
 use super::metrics::Counted;
 use super::routes::Endpoint;
-use super::stream::Frame;
+use super::stream::{Frame, frame};
 use super::tls::Renewal;
 use super::{Ways, assemble, server};
 use crate::clearance::{self, ClearError, Clearance, Cleared};
@@ -33,7 +31,7 @@ use crate::operator::{Event, NodeLoop};
 use crate::programs::Problem;
 use crate::tokens::{Scope, StoredTokens, Tokens};
 
-/// The bound of the queue of wishes; when it is full, handlers wait until their own time limit.
+/// The bound of the queue of handlers that want the tokens of now.
 const QUEUE: usize = 32;
 
 /// A stream says that often that the latch is there, as a sign of life.
@@ -42,46 +40,29 @@ const REFRESH: Duration = Duration::from_secs(2);
 /// After the latch was cleared, for the answer to be on its way.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// What is served.
-pub(crate) struct LatchedSettings {
-    /// Where.
-    pub(crate) address: SocketAddr,
-    pub(crate) data_dir: PathBuf,
-    pub(crate) node: NodeId,
-    pub(crate) latch: Latch,
-    /// With which certificate, if it is over TLS.
-    pub(crate) tls: Option<Renewal>,
-}
-
 /// The latch, as handlers see it.
 #[derive(Debug, Clone)]
 pub(super) struct Latched {
+    data_dir: PathBuf,
     state: watch::Receiver<Arc<LatchState>>,
     frames: watch::Receiver<Frame>,
-    keeper: mpsc::Sender<Wish>,
-}
-
-#[derive(Debug)]
-enum Wish {
-    /// To read the tokens anew.
-    Refresh { answer: oneshot::Sender<Result<(), Problem>> },
-    /// To clear the latch.
-    Clear {
-        operator: String,
-        reason: String,
-        account: Account,
-        answer: oneshot::Sender<Result<HangCleared, Problem>>,
-    },
+    /// What is sent is dropped once the tokens are as they are on the disk.
+    outdated: mpsc::Sender<oneshot::Sender<()>>,
+    /// Who clears the latch has the only permit.
+    turn: Arc<Semaphore>,
+    cleared: watch::Sender<bool>,
 }
 
 /// Serves until somebody has cleared the latch here.
-pub(crate) async fn serve(listener: TcpListener, settings: LatchedSettings) {
-    let endpoint = Endpoint { address: settings.address, is_tls: settings.tls.is_some() };
-    let LatchedSettings { data_dir, node, latch, tls, .. } = settings;
+pub(crate) async fn serve(
+    listener: TcpListener,
+    endpoint: Endpoint,
+    tls: Option<Renewal>,
+    (data_dir, node, latch): (PathBuf, NodeId, Latch),
+) {
     let (mut keeper, router, _tasks) = begin(endpoint, data_dir, node, latch);
-    // Before anybody asks. A failure is in what is shown.
-    keeper.refresh().await.ok();
-    keeper.show();
+    // Before anybody asks.
+    keeper.refresh().await;
     tokio::select! {
         () = keeper.run() => {}
         () = server::accept(listener, tls, router) => {}
@@ -95,44 +76,35 @@ pub(super) fn begin(
     node: NodeId,
     latch: Latch,
 ) -> (Keeper, Router, JoinSet<()>) {
+    let tokens = StoredTokens::new(data_dir.clone(), node.clone());
     let (state, shown) = watch::channel(Arc::new(LatchState {
         running: false,
-        node: node.clone(),
+        node,
         text: Some(latch.to_string()),
         remedy: Some(latch::remedy(&data_dir)),
         latch: Some(latch),
         tokens_usable: Some(false),
     }));
-    let (counting, tokens) = watch::channel(Arc::default());
-    let (frames, followed) = watch::channel(Frame::default());
-    let (wishes, received) = mpsc::channel(QUEUE);
+    let (counting, counted_tokens) = watch::channel(Arc::default());
+    let (frames, followed) = watch::channel(frame("latched", None, &**state.borrow()));
+    let (outdated, asked) = mpsc::channel(QUEUE);
+    let (cleared, done) = watch::channel(false);
     let (source, events) = broadcast::channel(1);
-    let keeper = Keeper {
-        _events: source,
-        tokens: StoredTokens::new(data_dir.clone(), node.clone()),
+    let keeper = Keeper { tokens, asked, state, frames, counting, done, _events: source };
+    let latched = Latched {
         data_dir,
-        node,
-        wishes: received,
-        clearing: JoinSet::new(),
-        state,
-        frames,
-        counting,
-    };
-    keeper.show();
-    let counted = match Counted::new(None, None) {
-        Ok(counted) => counted,
-        Err(reason) => unreachable!("the names of the metrics are valid: {reason}"),
+        state: shown,
+        frames: followed,
+        outdated,
+        turn: Arc::new(Semaphore::new(1)),
+        cleared,
     };
     // No node answers.
     let node_loop = NodeLoop::new(mpsc::channel(1).0);
-    let (router, tasks) = assemble(
-        Some(endpoint),
-        Ways { node_loop, events, tokens },
-        Some(Latched { state: shown, frames: followed, keeper: wishes }),
-        Kinematics::default(),
-        counted,
-        0,
-    );
+    let ways = Ways { node_loop, events, tokens: counted_tokens };
+    let counted = Counted::new(None, None);
+    let (router, tasks) =
+        assemble(Some(endpoint), ways, Some(latched), Kinematics::default(), counted, 0);
     (keeper, router, tasks)
 }
 
@@ -150,37 +122,23 @@ impl Latched {
     pub(super) fn refusal(&self) -> Problem {
         let state = self.state();
         let text = state.text.as_deref().unwrap_or_default();
-        let detail = format!("node {} does not run: {text}", state.node);
-        Problem::new(StatusCode::SERVICE_UNAVAILABLE, "latched", detail)
+        Problem::unavailable("latched", format!("node {} does not run: {text}", state.node))
     }
 
     /// Waits until the tokens are as they are on the disk.
-    ///
-    /// # Errors
-    /// They can't be read.
-    pub(super) async fn refresh(&self) -> Result<(), Problem> {
-        let (answer, refreshed) = oneshot::channel();
-        self.ask(Wish::Refresh { answer }, refreshed).await
+    pub(super) async fn refresh(&self) {
+        let (done, refreshed) = oneshot::channel();
+        if self.outdated.send(done).await.is_ok() {
+            refreshed.await.unwrap_or_default();
+        }
     }
 
-    async fn ask<T>(
-        &self,
-        wish: Wish,
-        answer: oneshot::Receiver<Result<T, Problem>>,
-    ) -> Result<T, Problem> {
-        self.keeper.send(wish).await.map_err(|_closed| Problem::no_answer())?;
-        answer.await.map_err(|_closed| Problem::no_answer())?
-    }
-
-    /// What a scrape of a node that does not run gets.
-    pub(super) fn metrics(&self) -> Response {
-        let text = format!(
-            "# HELP liftmesh_latched 1 while the node does not run because of a latch.\n\
-             # TYPE liftmesh_latched gauge\n\
-             liftmesh_latched{{node=\"{}\"}} 1\n",
-            self.state().node
-        );
-        ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response()
+    /// Why a token is unknown here, if none can clear the latch.
+    pub(super) fn unusable(&self) -> Option<Problem> {
+        let is_usable = self.state().tokens_usable == Some(true);
+        let detail = "no token can clear the hang: run `liftmesh clear-hang` on the node's computer; \
+                      the caretaker's log says whether the journal can't be read";
+        (!is_usable).then(|| Problem::unavailable("tokens_unusable", detail))
     }
 
     /// Clears the latch of this car. That goes on even if nobody waits for the answer.
@@ -190,27 +148,45 @@ impl Latched {
         (operator, reason): (String, String),
         account: Account,
     ) -> Result<HangCleared, Problem> {
-        let own = &self.state().node;
-        if car != own {
-            return Err(not_here(format!("this is {own}'s computer: clear {car} on its own")));
+        let own = self.state().node.clone();
+        if *car != own {
+            let detail = format!("this is {own}'s computer: clear {car} on its own");
+            return Err(Problem::conflict("not_here", detail));
         }
-        let (answer, cleared) = oneshot::channel();
-        self.ask(Wish::Clear { operator, reason, account, answer }, cleared).await
+        let turn = Arc::clone(&self.turn).try_acquire_owned();
+        let turn = turn.map_err(|_busy| Problem::busy("the latch is already being cleared"))?;
+        let (data_dir, cleared) = (self.data_dir.clone(), self.cleared.clone());
+        let clearing = spawn_blocking(move || {
+            let _turn = turn;
+            let by = Clearance { operator: &operator, reason: &reason, account: &account };
+            match clearance::clear(&data_dir, Some(own.clone()), by) {
+                Ok(Some(Cleared { latch, record })) => {
+                    info!(operator, %latch, record, "cleared");
+                    cleared.send_replace(true);
+                    let text = latch.to_string();
+                    Ok(HangCleared { car: own, cleared: text, audit_records: record })
+                }
+                Ok(None) => {
+                    let detail = "the latch was already cleared: start the node";
+                    Err(Problem::conflict("nothing_to_clear", detail))
+                }
+                Err(error) => Err(refused(&error)),
+            }
+        });
+        clearing.await.unwrap_or_else(|_panicked| Err(Problem::no_answer()))
     }
 }
 
 /// The task's state.
 pub(super) struct Keeper {
-    data_dir: PathBuf,
-    node: NodeId,
     tokens: StoredTokens,
-    wishes: mpsc::Receiver<Wish>,
-    /// At most one, which says whether the latch is cleared.
-    clearing: JoinSet<bool>,
+    asked: mpsc::Receiver<oneshot::Sender<()>>,
     state: watch::Sender<Arc<LatchState>>,
     frames: watch::Sender<Frame>,
     /// The tokens that count.
     counting: watch::Sender<Arc<Tokens>>,
+    /// Whether the latch is cleared.
+    done: watch::Receiver<bool>,
     /// There are no events; streams end when it is dropped.
     _events: broadcast::Sender<Event>,
 }
@@ -220,53 +196,23 @@ impl Keeper {
     pub(super) async fn run(mut self) {
         let mut refresh = interval(REFRESH);
         loop {
-            let wish = tokio::select! {
-                wish = self.wishes.recv() => wish,
-                Some(is_cleared) = self.clearing.join_next() => {
-                    if is_cleared.unwrap_or(false) {
-                        sleep(GRACE).await;
-                        return;
-                    }
-                    continue;
+            tokio::select! {
+                _ = self.done.changed() => return sleep(GRACE).await,
+                Some(done) = self.asked.recv() => {
+                    self.refresh().await;
+                    drop(done);
                 }
                 _ = refresh.tick() => {
-                    self.refresh().await.ok();
-                    self.show();
-                    continue;
-                }
-            };
-            // A client that has gone does not wait for the answer.
-            match wish {
-                None => return,
-                Some(Wish::Refresh { answer }) => drop(answer.send(self.refresh().await)),
-                Some(Wish::Clear { answer, .. }) if !self.clearing.is_empty() => {
-                    drop(answer.send(Err(Problem::busy("the latch is already being cleared"))));
-                }
-                Some(Wish::Clear { operator, reason, account, answer }) => {
-                    let (data_dir, node) = (self.data_dir.clone(), self.node.clone());
-                    self.clearing.spawn(async move {
-                        let cleared = clear(data_dir, node, operator, reason, account).await;
-                        let is_cleared = cleared.is_ok();
-                        drop(answer.send(cleared));
-                        is_cleared
-                    });
+                    self.refresh().await;
+                    self.frames.send_replace(frame("latched", None, &**self.state.borrow()));
                 }
             }
         }
     }
 
-    fn show(&self) {
-        self.frames.send_replace(Frame::new("latched", None, &**self.state.borrow()));
-    }
-
     /// Finds which tokens count, and whether one of them can clear the latch.
-    ///
-    /// # Errors
-    /// The tokens can't be read.
-    async fn refresh(&mut self) -> Result<(), Problem> {
-        let read = self.tokens.get().await.cloned();
-        let is_readable = read.is_some();
-        let tokens = read.unwrap_or_default();
+    pub(super) async fn refresh(&mut self) {
+        let tokens = self.tokens.get().await.cloned().unwrap_or_default();
         let usable = Some(tokens.has(Scope::Operate, SystemTime::now()));
         self.counting.send_if_modified(|counting| {
             let is_news = **counting != tokens;
@@ -276,45 +222,11 @@ impl Keeper {
             is_news
         });
         self.state.send_modify(|state| Arc::make_mut(state).tokens_usable = usable);
-        if is_readable { Ok(()) } else { Err(unusable()) }
     }
-}
-
-async fn clear(
-    data_dir: PathBuf,
-    node: NodeId,
-    operator: String,
-    reason: String,
-    account: Account,
-) -> Result<HangCleared, Problem> {
-    let (car, by) = (node.clone(), operator.clone());
-    let cleared = tokio::task::spawn_blocking(move || {
-        let by = Clearance { operator: &operator, reason: &reason, account: &account };
-        clearance::clear(&data_dir, Some(node), by)
-    });
-    match cleared.await {
-        Ok(Ok(Some(Cleared { latch, record }))) => {
-            info!(operator = by, %latch, record, "cleared");
-            Ok(HangCleared { car, cleared: latch.to_string(), audit_records: record })
-        }
-        Ok(Ok(None)) => Err(nothing_to_clear("the latch was already cleared: start the node")),
-        Ok(Err(error)) => Err(refused(&error)),
-        Err(_panicked) => Err(Problem::no_answer()),
-    }
-}
-
-fn unusable() -> Problem {
-    Problem::new(
-        StatusCode::SERVICE_UNAVAILABLE,
-        "tokens_unusable",
-        "the tokens can't be read, so none can clear it: run `liftmesh clear-hang` on the node's \
-         computer; the caretaker's log says why",
-    )
 }
 
 fn refused(error: &ClearError) -> Problem {
     warn!(error = error as &dyn std::error::Error, "nothing was cleared");
     let cause = std::error::Error::source(error).map(|cause| format!(": {cause}"));
-    let detail = format!("{error}{}", cause.unwrap_or_default());
-    Problem::new(StatusCode::SERVICE_UNAVAILABLE, "not_cleared", detail)
+    Problem::unavailable("not_cleared", format!("{error}{}", cause.unwrap_or_default()))
 }

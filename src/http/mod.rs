@@ -10,26 +10,24 @@
 //! All of it runs on a separate thread, so that whatever clients do delays nothing in the node's
 //! loop, which it reaches only through the loop's bounded queue of requests. Each task owns its state:
 //! [`Looker`] asks for the node's state for all clients together, [`EventLog`] numbers and keeps
-//! events, [`Doorkeeper`] counts requests, [`Collector`] keeps statistics. When the thread fails, the
+//! events, [`Limits`] counts requests, [`Collector`] keeps statistics. When the thread fails, the
 //! node goes on without it.
 //!
 //! Read `routes.rs` for what there is, `server.rs` for the limits of connections, and
 //! `liftmesh-api` for what the API says.
 
-mod access;
 mod admission;
 mod assets;
 mod auth;
 mod calls;
 mod commands;
+mod desk;
 mod diagnostics;
 mod events;
 mod extract;
-mod health;
 pub(crate) mod latched;
 mod metrics;
 mod openapi;
-mod origin;
 mod places;
 mod routes;
 mod server;
@@ -38,7 +36,6 @@ mod snapshot;
 mod statistics;
 mod stream;
 pub(crate) mod tls;
-mod websocket;
 
 use std::io;
 use std::net::SocketAddr;
@@ -51,13 +48,17 @@ use axum::Router;
 use elevator_fleet::dispatch::Kinematics;
 use tokio::sync::{Semaphore, broadcast, oneshot, watch};
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 use tracing::{error, warn};
 
-use self::admission::Doorkeeper;
+use self::admission::Limits;
+use self::desk::Desk;
 use self::events::EventLog;
 use self::latched::Latched;
 use self::metrics::Counted;
-use self::routes::{App, Endpoint};
+use self::routes::App;
+pub(crate) use self::routes::Endpoint;
+pub(crate) use self::server::listen;
 use self::snapshot::Looker;
 use self::statistics::Collector;
 pub(crate) use self::tls::TlsFiles;
@@ -139,14 +140,8 @@ async fn run(
     boot: u64,
     stopped: oneshot::Receiver<()>,
 ) {
-    let counted = match Counted::new(settings.mqtt, settings.commits) {
-        Ok(counted) => counted,
-        Err(reason) => {
-            error!(%reason, "the HTTP server has failed: the node goes on without it");
-            return;
-        }
-    };
-    let HttpSettings { sockets, address, tls, kinematics, .. } = settings;
+    let HttpSettings { sockets, address, tls, kinematics, mqtt, commits } = settings;
+    let counted = Counted::new(mqtt, commits);
     let endpoint = address.map(|address| Endpoint { address, is_tls: tls.is_some() });
     let ways = Ways { node_loop, events, tokens };
     let (router, mut tasks) = assemble(endpoint, ways, None, kinematics, counted, boot);
@@ -190,33 +185,30 @@ fn assemble(
     counted: Counted,
     boot: u64,
 ) -> (Router, JoinSet<()>) {
-    let served = events.resubscribe();
-    let (log, events) = EventLog::new(events, boot, counted.clone());
+    let mut tasks = JoinSet::new();
     let (looker, looks) = Looker::new(node_loop.clone(), kinematics);
-    let (collector, figures) =
-        Collector::new(served, looks.clone(), node_loop.clone(), counted.clone());
-    let (doorkeeper, admission) = Doorkeeper::new();
-    let (seats, own_seats) = (routes::seats(), routes::seats());
+    tasks.spawn(looker.run());
+    let (figures, wishes) = Desk::new(statistics::WISHES);
+    let served = events.resubscribe();
+    let collector = Collector::new(served, looks.clone(), node_loop.clone(), counted.clone());
+    tasks.spawn(collector.run(wishes));
+    let (followed, wishes) = Desk::new(events::WISHES);
+    tasks.spawn(EventLog::new(events, boot, counted.clone()).run(wishes));
+    let (admission, wishes) = Desk::new(admission::QUEUE);
+    tasks.spawn(desk::serve(wishes, Limits::new(Instant::now())));
     let audits = Arc::new(Semaphore::new(1));
     let router = routes::router(App {
         looks,
-        events,
+        events: followed,
         admission,
         figures,
         tokens,
         counted,
         node_loop,
-        seats,
-        own_seats,
         audits,
         endpoint,
         latched,
     });
-    let mut tasks = JoinSet::new();
-    tasks.spawn(log.run());
-    tasks.spawn(looker.run());
-    tasks.spawn(doorkeeper.run());
-    tasks.spawn(collector.run());
     (router, tasks)
 }
 

@@ -1,42 +1,53 @@
 //! How many connections and event streams there may be, of all clients and of each.
 
 use std::collections::HashMap;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Weak};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::origin::Origin;
 use crate::programs::Problem;
 
-/// The most connections at a time, those of event streams and `WebSockets` included.
-const CONNECTIONS: usize = 320;
+/// The most connections of a port or socket, how many more have nothing but `/healthz` answered, and
+/// the most clients of event streams.
+const OF_ALL: [usize; 3] = [320, 32, 256];
 
-/// The most clients of event streams at a time.
-pub(super) const STREAMS: usize = 256;
+/// The same of one computer: it can't lock out the others, and has connections left when it has no
+/// more streams.
+const OF_COMPUTER: [usize; 3] = [64, 4, 48];
 
-/// The most connections and streams of one computer: it can't lock out the others, and has connections
-/// left when it has no more streams.
-const OF_COMPUTER: [usize; 2] = [64, 48];
+/// The same of this machine, or of one account at a Unix socket. A proxy may be here, which passes on
+/// what comes from everywhere.
+const OF_HERE: [usize; 3] = [256, 4, 224];
 
-/// The same for an account of this machine. A proxy may be one, which passes on what comes from
-/// everywhere.
-const OF_ACCOUNT: [usize; 2] = [256, 224];
-
-/// The most connections beyond these bounds, and of one computer or account. Nothing but `/healthz` is
-/// answered there.
-const SPARE: usize = 32;
-const SPARE_OF_ONE: usize = 4;
-
-/// A place for each connection.
-#[derive(Debug)]
-pub(super) struct Places {
-    all: Arc<Semaphore>,
-    spare: Arc<Semaphore>,
-    /// What each has that has connections.
-    each: HashMap<Origin, Weak<Share>>,
+/// Whose a connection is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Origin {
+    /// This machine; at a Unix socket, this account of it.
+    Here(Option<u32>),
+    /// Another computer. It may choose the second half of its IPv6 address, which is zero here.
+    Computer(IpAddr),
 }
 
-/// What one computer or account may have.
+impl Origin {
+    /// Of a connection between these.
+    pub(super) fn of(client: SocketAddr, server: SocketAddr) -> Self {
+        let ip = client.ip().to_canonical();
+        if ip.is_loopback() || ip == server.ip().to_canonical() {
+            return Self::Here(None);
+        }
+        match ip {
+            IpAddr::V4(_) => Self::Computer(ip),
+            IpAddr::V6(address) => {
+                let mut bytes = address.octets();
+                bytes[8..].fill(0);
+                Self::Computer(bytes.into())
+            }
+        }
+    }
+}
+
+/// What all clients of a port or socket may have, or one.
 #[derive(Debug)]
 struct Share {
     connections: Arc<Semaphore>,
@@ -44,88 +55,84 @@ struct Share {
     streams: Arc<Semaphore>,
 }
 
+impl Share {
+    fn new(bounds: [usize; 3]) -> Arc<Self> {
+        let [connections, spare, streams] = bounds.map(|bound| Arc::new(Semaphore::new(bound)));
+        Arc::new(Self { connections, spare, streams })
+    }
+}
+
+/// A permit of one's own share, and one of that of all.
+type Permits = [OwnedSemaphorePermit; 2];
+
+fn permits(shares: &[Arc<Share>; 2], of: fn(&Share) -> &Arc<Semaphore>) -> Option<Permits> {
+    let [own, all] = shares.each_ref().map(|share| Arc::clone(of(share)).try_acquire_owned().ok());
+    Some([own?, all?])
+}
+
+/// The places of a port or socket.
+#[derive(Debug)]
+pub(super) struct Places {
+    all: Arc<Share>,
+    /// What each has that has connections.
+    each: HashMap<Origin, Weak<Share>>,
+}
+
 /// A connection's place, as an extension of each of its requests; it is free again when this is
 /// dropped.
 #[derive(Debug)]
 pub(super) struct Place {
-    _all: OwnedSemaphorePermit,
-    _own: OwnedSemaphorePermit,
-    share: Arc<Share>,
-    is_spare: bool,
+    _permits: Permits,
+    shares: [Arc<Share>; 2],
+    /// Whether nothing but `/healthz` is answered there.
+    pub(super) is_spare: bool,
+}
+
+/// The place of a client of an event stream; it is free again when this is dropped.
+#[derive(Debug)]
+pub(super) struct Seat {
+    _permits: Permits,
 }
 
 impl Places {
     pub(super) fn new() -> Self {
-        Self {
-            all: Arc::new(Semaphore::new(CONNECTIONS)),
-            spare: Arc::new(Semaphore::new(SPARE)),
-            each: HashMap::new(),
-        }
+        Self { all: Share::new(OF_ALL), each: HashMap::new() }
     }
 
     /// A place for a connection, if there is one.
     pub(super) fn take(&mut self, origin: Origin) -> Option<Place> {
         self.each.retain(|_, share| share.strong_count() > 0);
         let known = self.each.entry(origin).or_default();
-        let share = known.upgrade().unwrap_or_else(|| Arc::new(Share::of(origin)));
-        *known = Arc::downgrade(&share);
-        let place = |all: &Arc<Semaphore>, own: &Arc<Semaphore>, is_spare| {
-            let own = Arc::clone(own).try_acquire_owned().ok()?;
-            let all = Arc::clone(all).try_acquire_owned().ok()?;
-            Some(Place { _all: all, _own: own, share: Arc::clone(&share), is_spare })
-        };
-        place(&self.all, &share.connections, false)
-            .or_else(|| place(&self.spare, &share.spare, true))
-    }
-}
-
-impl Share {
-    fn of(origin: Origin) -> Self {
-        let [connections, streams] = match origin {
-            Origin::Account(_) => OF_ACCOUNT,
-            Origin::Computer(_) => OF_COMPUTER,
-        };
-        Self {
-            connections: Arc::new(Semaphore::new(connections)),
-            spare: Arc::new(Semaphore::new(SPARE_OF_ONE)),
-            streams: Arc::new(Semaphore::new(streams)),
-        }
+        let own = known.upgrade().unwrap_or_else(|| {
+            Share::new(match origin {
+                Origin::Here(_) => OF_HERE,
+                Origin::Computer(_) => OF_COMPUTER,
+            })
+        });
+        *known = Arc::downgrade(&own);
+        let shares = [own, Arc::clone(&self.all)];
+        let usual = permits(&shares, |share| &share.connections);
+        let is_spare = usual.is_none();
+        let permits = usual.or_else(|| permits(&shares, |share| &share.spare))?;
+        Some(Place { _permits: permits, shares, is_spare })
     }
 }
 
 impl Place {
-    /// Whether nothing but `/healthz` is answered there.
-    pub(super) fn is_spare(&self) -> bool {
-        self.is_spare
-    }
-
-    /// A place for an event stream, of these for all.
+    /// A place for an event stream.
     ///
     /// # Errors
     /// 503 if there is none.
-    pub(super) fn seat(self: &Arc<Self>, all: &Arc<Semaphore>) -> Result<Seat, Problem> {
-        let own = Arc::clone(&self.share.streams).try_acquire_owned().map_err(|_none_free| {
-            let [_, computer] = OF_COMPUTER;
-            let [_, account] = OF_ACCOUNT;
+    pub(super) fn seat(&self) -> Result<Seat, Problem> {
+        let permits = permits(&self.shares, |share| &share.streams).ok_or_else(|| {
+            let [[.., all], [.., computer], [.., here]] = [OF_ALL, OF_COMPUTER, OF_HERE];
             Problem::busy(format!(
-                "too many event streams: the node serves {computer} per computer, or {account} per \
-                 account on its own"
+                "too many event streams: the node serves {all}, {computer} of them to one computer \
+                 and {here} to its own"
             ))
         })?;
-        let all = Arc::clone(all).try_acquire_owned().map_err(|_none_free| {
-            Problem::busy(format!("the node already serves {STREAMS} event streams"))
-        })?;
-        Ok(Seat { _all: all, _own: own, _place: Arc::clone(self) })
+        Ok(Seat { _permits: permits })
     }
-}
-
-/// The place of a client of an event stream; it is free again when this is dropped.
-#[derive(Debug)]
-pub(super) struct Seat {
-    _all: OwnedSemaphorePermit,
-    _own: OwnedSemaphorePermit,
-    /// A connection that has become a WebSocket, which a separate task serves, keeps its place.
-    _place: Arc<Place>,
 }
 
 #[cfg(test)]
@@ -136,39 +143,52 @@ mod tests {
         Origin::Computer([192, 168, 1, number].into())
     }
 
+    fn take(places: &mut Places, origin: Origin, count: usize) -> Vec<Place> {
+        (0..count).filter_map(|_| places.take(origin)).collect()
+    }
+
     #[test]
-    fn one_computer_or_account_can_not_lock_out_the_others() {
-        let [root, other] = [0, 1000].map(|account| Origin::Account(Some(account)));
-        for (greedy, bounds, other) in
-            [(computer(7), OF_COMPUTER, computer(8)), (other, OF_ACCOUNT, root)]
-        {
-            let (mut places, seats) = (Places::new(), Arc::new(Semaphore::new(STREAMS)));
-            let mut held: Vec<_> =
-                (0..1000).filter_map(|_| places.take(greedy)).map(Arc::new).collect();
-            let usual = held.iter().filter(|place| !place.is_spare()).count();
-            assert_eq!([usual, held.len() - usual], [bounds[0], SPARE_OF_ONE]);
-            let usual = held.iter().find(|place| !place.is_spare()).map(Arc::clone).unwrap();
-            let seated: Vec<_> = (0..1000).filter_map(|_| usual.seat(&seats).ok()).collect();
-            assert_eq!(seated.len(), bounds[1]);
-            let place = Arc::new(places.take(other).unwrap());
-            assert!(!place.is_spare() && place.seat(&seats).is_ok());
-            held.retain(|place| place.is_spare());
-            drop(usual);
-            let again = (0..1000).filter_map(|_| places.take(greedy));
-            let again: Vec<_> = again.filter(|place| !place.is_spare()).collect();
-            assert_eq!(again.len(), bounds[0] - 1, "a stream keeps the place of its connection");
+    fn a_client_of_a_stream_too_many_is_refused() {
+        for (greedy, bounds, other) in [
+            (computer(7), OF_COMPUTER, computer(8)),
+            (Origin::Here(Some(1000)), OF_HERE, Origin::Here(Some(0))),
+        ] {
+            let mut places = Places::new();
+            let held = take(&mut places, greedy, 1000);
+            let (spare, usual): (Vec<_>, Vec<_>) = held.iter().partition(|place| place.is_spare);
+            assert_eq!([usual.len(), spare.len()], bounds[..2]);
+            let seated: Vec<_> = (0..1000).filter_map(|_| usual[0].seat().ok()).collect();
+            assert_eq!(seated.len(), bounds[2]);
+            // It locks out no other.
+            let place = places.take(other).unwrap();
+            assert!(!place.is_spare && place.seat().is_ok());
+            drop((held, seated));
+            let place = places.take(greedy).unwrap();
+            assert!(!place.is_spare && place.seat().is_ok());
         }
     }
 
     #[test]
     fn all_together_have_no_more_than_there_is() {
         let mut places = Places::new();
-        let all = (0..=255).map(computer).chain((0..255).map(|it| Origin::Account(Some(it))));
-        let held: Vec<_> =
-            all.flat_map(|it| [places.take(it), places.take(it)]).flatten().collect();
-        assert_eq!(held.len(), CONNECTIONS + SPARE);
+        let held: Vec<_> = (0..=255).flat_map(|it| take(&mut places, computer(it), 2)).collect();
+        assert_eq!(held.len(), 320 + 32);
         drop(held);
-        assert!(!places.take(computer(1)).unwrap().is_spare());
+        assert!(!places.take(computer(1)).unwrap().is_spare);
         assert!(places.each.len() <= 1);
+    }
+
+    #[test]
+    fn a_computer_is_one_whichever_of_its_addresses_it_uses() {
+        let server = "[fe80::1]:7080".parse().unwrap();
+        let of = |client: &str| Origin::of(format!("{client}:9").parse().unwrap(), server);
+        for (one, same, other) in [
+            ("192.168.1.7", "[::ffff:192.168.1.7]", "192.168.1.8"),
+            ("[fe80::1:2]", "[fe80::3:4]", "[fe80:0:0:1::1]"),
+            ("127.0.0.1", "[fe80::1]", "10.0.0.1"),
+        ] {
+            assert_eq!(of(one), of(same));
+            assert_ne!(of(one), of(other));
+        }
     }
 }

@@ -4,14 +4,11 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::{Body, to_bytes};
-use axum::extract::ws::WebSocketUpgrade;
-use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post, put};
+use axum::routing::get;
 use axum::{Extension, Router};
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Semaphore, watch};
@@ -20,32 +17,21 @@ use tracing::error;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::access;
 use super::admission::Admission;
-use super::assets;
-use super::auth::{Local, Pass, local, token};
-use super::calls;
-use super::commands;
-use super::diagnostics;
+use super::auth::{Local, Pass, token};
 use super::events::{EventId, Events, Since};
 use super::extract::Query;
-use super::health;
 use super::latched::Latched;
 use super::metrics::{self, Counted};
-use super::openapi;
-use super::places::{Place, STREAMS};
-use super::sessions;
-use super::snapshot::{Look, Looks};
+use super::places::Place;
+use super::snapshot::Looks;
 use super::statistics::{self, Figures};
-use super::stream::{Client, Frame};
-use super::websocket;
+use super::stream::Client;
+use super::{assets, calls, commands, diagnostics, openapi, sessions};
 use crate::operator::NodeLoop;
 use crate::programs::Problem;
-use crate::tokens::{Scope, Token, Tokens};
+use crate::tokens::{Token, Tokens};
 use liftmesh_api::{Car, Fleet, Order};
-
-/// The longest body of a request, in bytes.
-const LONGEST_BODY: usize = 16 * 1024;
 
 /// How long a request may take; longer than the node's loop may.
 const REQUEST_LIMIT: Duration = Duration::from_secs(5);
@@ -64,10 +50,6 @@ pub(super) struct App {
     pub(super) tokens: watch::Receiver<Arc<Tokens>>,
     pub(super) counted: Counted,
     pub(super) node_loop: NodeLoop,
-    /// Places for clients of event streams: [`seats`].
-    pub(super) seats: Arc<Semaphore>,
-    /// The same for those of the node's own user, whom others can't keep out.
-    pub(super) own_seats: Arc<Semaphore>,
     /// Who reads the audit log has the only permit.
     pub(super) audits: Arc<Semaphore>,
     /// `None` where only Unix sockets lead here.
@@ -78,49 +60,15 @@ pub(super) struct App {
 
 /// Where the server listens.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Endpoint {
-    pub(super) address: SocketAddr,
-    pub(super) is_tls: bool,
+pub(crate) struct Endpoint {
+    pub(crate) address: SocketAddr,
+    pub(crate) is_tls: bool,
 }
 
 impl Endpoint {
     /// Whether everybody who can connect may read.
-    pub(super) fn is_open(self) -> bool {
+    fn is_open(self) -> bool {
         self.address.ip().is_loopback()
-    }
-}
-
-/// A place for each client of an event stream.
-pub(super) fn seats() -> Arc<Semaphore> {
-    Arc::new(Semaphore::new(STREAMS))
-}
-
-impl App {
-    /// How many clients of event streams there are.
-    pub(super) fn streams(&self) -> usize {
-        STREAMS - self.seats.available_permits()
-    }
-
-    /// How long a client that was admitted may follow a stream: where reading needs a token, until that
-    /// is revoked.
-    fn pass(&self, reader: Option<&Token>) -> Pass {
-        match reader {
-            Some(&Token { hash, .. }) => Pass::Token { hash, tokens: self.tokens.clone() },
-            None => Pass::Open,
-        }
-    }
-
-    pub(super) async fn look(&self) -> Result<Arc<Look>, Problem> {
-        Ok(self.looks.take().await?)
-    }
-
-    /// What a stream shows at once, and from here on.
-    async fn states(&self) -> Result<(Frame, watch::Receiver<Frame>), Problem> {
-        if let Some(latched) = &self.latched {
-            return Ok(latched.follow());
-        }
-        let states = self.looks.follow();
-        Ok((self.look().await?.frame(), states))
     }
 }
 
@@ -139,10 +87,13 @@ pub(super) fn api() -> OpenApiRouter<App> {
         .routes(routes!(statistics::get_statistics_csv))
         .routes(routes!(commands::give_command))
         .routes(routes!(commands::clear_hang))
-        .routes(routes!(access::release_floor))
+        .routes(routes!(commands::release_floor))
         .routes(routes!(commands::get_latch))
         .routes(routes!(diagnostics::get_status))
         .routes(routes!(diagnostics::list_audit_records))
+        .routes(routes!(diagnostics::list_presses))
+        .routes(routes!(diagnostics::change_token))
+        .routes(routes!(diagnostics::rewire))
 }
 
 /// Those that the caretaker of a latched node serves as well.
@@ -154,26 +105,18 @@ fn latched_api() -> OpenApiRouter<App> {
 }
 
 pub(super) fn router(app: App) -> Router {
-    let api = if app.latched.is_some() {
-        latched_api()
-    } else {
-        // What the command line alone asks for.
-        api()
-            .route("/presses", get(diagnostics::list_presses))
-            .route("/tokens", post(diagnostics::change_token))
-            .route("/cable", put(diagnostics::rewire))
-    };
+    let api = if app.latched.is_some() { latched_api() } else { api() };
     let api = Router::from(api).route("/openapi.json", get(openapi::document));
     // What tells something of the fleet.
     let readable = Router::new()
-        .route("/readyz", get(health::ready))
+        .route("/readyz", get(diagnostics::ready))
         .route("/metrics", get(metrics::page))
         .nest("/api/v1", api)
         .route_layer(from_fn_with_state(app.clone(), admit_reader));
     Router::new()
         .route("/", get(assets::index))
         .route("/assets/{*name}", get(assets::asset))
-        .route("/healthz", get(health::live))
+        .route("/healthz", get(diagnostics::live))
         .merge(readable)
         .fallback(not_found)
         .method_not_allowed_fallback(not_allowed)
@@ -215,13 +158,13 @@ async fn limit(State(app): State<App>, request: Request, next: Next) -> Response
 fn clearing_goes_on() -> Problem {
     let detail = "the clearing is taking long, and continues: see the audit log for whether it is \
                   done, and /api/v1/latch for whether the node is still latched";
-    Problem::new(StatusCode::SERVICE_UNAVAILABLE, "no_answer", detail)
+    Problem::unavailable("no_answer", detail)
 }
 
 /// Beyond loopback, reading needs a token, too. Handlers of what changes something ask for more.
 async fn admit_reader(State(app): State<App>, mut request: Request, next: Next) -> Response {
-    let is_open =
-        local(request.extensions()).is_some() || app.endpoint.is_some_and(Endpoint::is_open);
+    let is_open = request.extensions().get::<Local>().is_some()
+        || app.endpoint.is_some_and(Endpoint::is_open);
     if is_open || ![Method::GET, Method::HEAD].contains(request.method()) {
         return next.run(request).await;
     }
@@ -237,7 +180,7 @@ async fn admit_reader(State(app): State<App>, mut request: Request, next: Next) 
 /// Refuses requests for another host. A page of another site whose name was made to point here after
 /// it was loaded would otherwise count as one of this node's.
 async fn guard(State(app): State<App>, request: Request, next: Next) -> Response {
-    match app.endpoint.filter(|_| local(request.extensions()).is_none()) {
+    match app.endpoint.filter(|_| request.extensions().get::<Local>().is_none()) {
         // Over TLS the browser has checked whose certificate it is.
         Some(endpoint) if !endpoint.is_tls => match check_host(request.headers(), endpoint.address)
         {
@@ -295,33 +238,21 @@ pub(super) fn json(status: StatusCode, value: &impl Serialize) -> Response {
 }
 
 /// The fleet: its nodes and their states.
-#[utoipa::path(
-    get,
-    path = "/fleet",
-    responses((status = 200, body = Fleet))
-)]
+#[utoipa::path(get, path = "/fleet", responses((status = 200, body = Fleet)))]
 pub(super) async fn get_fleet(State(app): State<App>) -> Result<Response, Problem> {
-    Ok(json(StatusCode::OK, &app.look().await?.state.fleet))
+    Ok(json(StatusCode::OK, &app.looks.take().await?.state.fleet))
 }
 
 /// Every car.
-#[utoipa::path(
-    get,
-    path = "/cars",
-    responses((status = 200, body = Vec<Car>))
-)]
+#[utoipa::path(get, path = "/cars", responses((status = 200, body = Vec<Car>)))]
 pub(super) async fn list_cars(State(app): State<App>) -> Result<Response, Problem> {
-    Ok(json(StatusCode::OK, &app.look().await?.state.cars))
+    Ok(json(StatusCode::OK, &app.looks.take().await?.state.cars))
 }
 
 /// The open orders, the oldest first.
-#[utoipa::path(
-    get,
-    path = "/orders",
-    responses((status = 200, body = Vec<Order>))
-)]
+#[utoipa::path(get, path = "/orders", responses((status = 200, body = Vec<Order>)))]
 pub(super) async fn list_orders(State(app): State<App>) -> Result<Response, Problem> {
-    Ok(json(StatusCode::OK, &app.look().await?.state.orders))
+    Ok(json(StatusCode::OK, &app.looks.take().await?.state.orders))
 }
 
 /// From where a client resumes.
@@ -334,8 +265,7 @@ pub(super) struct Resume {
 /// The name of the last event that a client has; browsers send it by themselves.
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
-/// The state whenever it changes, and every event: as server-sent events, or over a WebSocket if
-/// the request asks for one. WebSocket messages are objects with `event`, `id` and `data`.
+/// The state whenever it changes, and every event: as server-sent events.
 #[utoipa::path(
     get,
     path = "/events",
@@ -347,9 +277,7 @@ const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
     responses(
         (status = 200, body = liftmesh_api::State, content_type = "text/event-stream",
          description = "Messages `state` (with this data), `event` and `missed`"),
-        (status = 101, description = "The same over a WebSocket, if the request asks for one"),
         (status = 400, body = Problem, description = "A parameter is not a number"),
-        (status = 403, body = Problem, description = "The token's scope does not allow this, or a page of another site asks for a WebSocket"),
         (status = 503, body = Problem, description = "Too many clients, or the node does not answer"),
     )
 )]
@@ -358,62 +286,22 @@ pub(super) async fn follow_events(
     Query(resume): Query<Resume>,
     Extension(place): Extension<Arc<Place>>,
     reader: Option<Extension<Token>>,
-    local: Option<Extension<Local>>,
     headers: HeaderMap,
-    upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
-) -> Result<Response, Problem> {
-    if headers.contains_key(header::SEC_WEBSOCKET_KEY) {
-        websocket::check_origin(&headers)?;
-        if let Err(cause) = &upgrade {
-            return Err(Problem::malformed(cause.body_text()));
-        }
-    }
-    let is_own = local.is_some_and(|Extension(local)| local.scope >= Scope::Operate);
-    let seat = place.seat(if is_own { &app.own_seats } else { &app.seats })?;
+) -> Result<Client, Problem> {
+    let seat = place.seat()?;
     // What a browser sends after a break is newer than what the address says.
     let after = headers.get(LAST_EVENT_ID).and_then(|id| id.to_str().ok()).map(str::to_owned);
     let since = match after.or(resume.after).filter(|_| app.latched.is_none()) {
         None => resume.recent.map_or(Since::Now, Since::Recent),
         Some(text) => Since::Event(EventId::parse(&text)),
     };
-    let subscription = app.events.subscribe(since).await.ok_or_else(Problem::no_answer)?;
-    let (state, states) = app.states().await?;
-    let client = Client::new(state, subscription, states, app.pass(reader.as_deref()), seat);
-    Ok(match upgrade {
-        Ok(upgrade) => websocket::start(upgrade, client),
-        Err(_no_websocket) => client.into_response(),
-    })
-}
-
-/// The JSON of a body.
-pub(super) async fn parsed<T: for<'de> Deserialize<'de>>(body: Body) -> Result<T, Problem> {
-    let bytes = to_bytes(body, LONGEST_BODY).await.map_err(|error| {
-        let is_long = std::error::Error::source(&error)
-            .is_some_and(|source| source.to_string().contains("length limit"));
-        if is_long {
-            let detail = format!("a request body has at most {LONGEST_BODY} bytes");
-            Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", detail)
-        } else {
-            Problem::malformed("the request body did not arrive")
-        }
-    })?;
-    serde_json::from_slice(&bytes)
-        .map_err(|cause| Problem::malformed(format!("invalid request body: {cause}")))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn another_host_is_not_this_one() {
-        let own = "127.0.0.3:7080".parse().unwrap();
-        for host in ["127.0.0.3:7080", "127.0.0.1:9", "localhost:7080", "localhost", "[::1]:80"] {
-            assert!(is_own(host, own), "{host}");
-        }
-        for host in ["evil.example", "evil.example:7080", "192.168.1.1:7080", "localhost.evil", ""]
-        {
-            assert!(!is_own(host, own), "{host}");
-        }
-    }
+    let subscription = app.events.ask(move |log| log.subscription(since)).await?;
+    let (state, states) = if let Some(latched) = &app.latched {
+        latched.follow()
+    } else {
+        let states = app.looks.follow();
+        (app.looks.take().await?.frame(), states)
+    };
+    let pass = Pass { token: reader.map(|Extension(token)| token.hash), tokens: app.tokens };
+    Ok(Client::new(state, subscription, states, pass, (seat, app.counted.streams)))
 }

@@ -25,8 +25,7 @@ use tokio_rustls::TlsAcceptor;
 use tracing::{debug, info, warn};
 
 use super::auth::Local;
-use super::origin::Origin;
-use super::places::{Place, Places};
+use super::places::{Origin, Place, Places};
 use super::tls::{Renewal, TlsFiles};
 use crate::programs::Problem;
 use crate::tokens::Scope;
@@ -41,7 +40,7 @@ const HEAD_LIMIT: Duration = Duration::from_secs(10);
 const TLS_LIMIT: Duration = Duration::from_secs(5);
 
 /// How long a client may take no bytes while there are some for it.
-pub(super) const WRITE_LIMIT: Duration = Duration::from_secs(10);
+const WRITE_LIMIT: Duration = Duration::from_secs(10);
 
 /// How long a connection may last that is one too many.
 const SPARE_LIMIT: Duration = Duration::from_secs(2);
@@ -63,7 +62,7 @@ pub(super) async fn serve_socket(listener: UnixListener, scope: Scope, router: R
         let (stream, _) = next(&mut clients, || listener.accept()).await;
         // As reported by the system, not by the client.
         let uid = stream.peer_cred().map_or(NOBODY, |peer| peer.uid());
-        if let Some(place) = places.take(Origin::Account(Some(uid))) {
+        if let Some(place) = places.take(Origin::Here(Some(uid))) {
             let local = Some(Local { uid, scope });
             clients.spawn(accompany(stream, place, None, local, router.clone()));
         } else {
@@ -99,7 +98,7 @@ pub(super) async fn serve(address: SocketAddr, tls: Option<TlsFiles>, router: Ro
         Some(files) => Some(Renewal::insist(files).await),
         None => None,
     };
-    accept(listen(address).await, tls, router).await;
+    accept(listen(address, RETRY).await, tls, router).await;
 }
 
 /// Serves until it is dropped.
@@ -144,7 +143,8 @@ async fn accept_with(
     }
 }
 
-async fn listen(address: SocketAddr) -> TcpListener {
+/// Listens as soon as that is possible.
+pub(crate) async fn listen(address: SocketAddr, retry: Duration) -> TcpListener {
     let mut is_first = true;
     loop {
         match TcpListener::bind(address).await {
@@ -152,24 +152,20 @@ async fn listen(address: SocketAddr) -> TcpListener {
                 info!(%address, "serving HTTP");
                 return listener;
             }
-            Err(error) if is_first => warn_of(address, &error),
-            Err(error) => debug!(%address, %error, "the HTTP address still can't be used"),
+            Err(error) if is_first && error.kind() == ErrorKind::AddrInUse => {
+                warn!(%address, ?retry, "the HTTP port is in use: trying again");
+            }
+            Err(error) if is_first => {
+                warn!(%address, %error, ?retry, "the HTTP address can't be used: trying again");
+            }
+            Err(_) => {}
         }
         is_first = false;
-        sleep(RETRY).await;
+        sleep(retry).await;
     }
 }
 
-fn warn_of(address: SocketAddr, error: &io::Error) {
-    let retry_s = RETRY.as_secs();
-    if error.kind() == ErrorKind::AddrInUse {
-        warn!(%address, retry_s, "the HTTP port is in use: trying again");
-    } else {
-        warn!(%address, %error, retry_s, "the HTTP address can't be used: trying again");
-    }
-}
-
-/// Serves one connection until it ends or, if it becomes a WebSocket, until then.
+/// Serves one connection until it ends.
 pub(super) async fn accompany<S>(
     stream: S,
     place: Place,
@@ -179,7 +175,7 @@ pub(super) async fn accompany<S>(
 ) where
     S: AsyncRead + AsyncWrite + Send + 'static,
 {
-    let is_spare = place.is_spare();
+    let is_spare = place.is_spare;
     let talk = converse(stream, tls, Door { router, place: Arc::new(place), local });
     if !is_spare {
         talk.await;
@@ -207,15 +203,14 @@ where
 
 /// Answers the requests of one connection.
 async fn answer<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(stream: S, door: Door) {
-    let is_spare = door.place.is_spare();
+    let is_spare = door.place.is_spare;
     let service = service_fn(move |request| door.clone().answer(request));
     let served = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_LIMIT)
         .max_buf_size(LONGEST_HEAD)
         .keep_alive(!is_spare)
-        .serve_connection(TokioIo::new(stream), service)
-        .with_upgrades();
+        .serve_connection(TokioIo::new(stream), service);
     if let Err(error) = served.await {
         debug!(%error, "an HTTP connection broke");
     }
@@ -231,7 +226,7 @@ struct Door {
 
 impl Door {
     async fn answer(self, mut request: Request<Incoming>) -> Result<Response, Infallible> {
-        if self.place.is_spare() && request.uri().path() != "/healthz" {
+        if self.place.is_spare && request.uri().path() != "/healthz" {
             return Ok(Problem::busy("there are too many connections").into_response());
         }
         request.extensions_mut().insert(self.place);

@@ -11,11 +11,13 @@ use std::time::{Duration, SystemTime};
 use elevator_fleet::dispatch::Kinematics;
 use elevator_fleet::model::CarPhase;
 use elevator_fleet::node::Status;
+use serde_json::Value;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep_until};
 
-use super::stream::Frame;
-use crate::operator::{NodeLoop, Refused};
+use super::stream::{Frame, frame};
+use crate::operator::NodeLoop;
+use crate::programs::Problem;
 use liftmesh_api::{Flights, State};
 
 /// Between two requests to the node's loop, at least.
@@ -30,6 +32,10 @@ const REFRESH: Duration = Duration::from_secs(2);
 /// The bound of the queue of wishes; when it is full, handlers wait until their own time limit.
 const WISHES: usize = 64;
 
+/// The fields of a status that differ at each look.
+const AGES: &str = "uptime state_since mesh queues silent round_trip loss elapsed since last waited \
+                    line age";
+
 /// A look at the node.
 #[derive(Debug)]
 pub(super) struct Look {
@@ -41,11 +47,11 @@ pub(super) struct Look {
 impl Look {
     /// The state as an event of a stream, rendered once.
     pub(super) fn frame(&self) -> Frame {
-        self.frame.get_or_init(|| Frame::new("state", None, &self.state)).clone()
+        self.frame.get_or_init(|| frame("state", None, &self.state)).clone()
     }
 }
 
-type Wish = oneshot::Sender<Result<Arc<Look>, Refused>>;
+type Wish = oneshot::Sender<Result<Arc<Look>, Problem>>;
 
 /// Where a look can be had, and where states are published.
 #[derive(Debug, Clone)]
@@ -59,10 +65,10 @@ impl Looks {
     ///
     /// # Errors
     /// The node's loop does not answer.
-    pub(super) async fn take(&self) -> Result<Arc<Look>, Refused> {
+    pub(super) async fn take(&self) -> Result<Arc<Look>, Problem> {
         let (wish, look) = oneshot::channel();
-        self.wishes.send(wish).await.map_err(|_closed| Refused::no_answer())?;
-        look.await.unwrap_or_else(|_closed| Err(Refused::no_answer()))
+        self.wishes.send(wish).await.map_err(|_closed| Problem::no_answer())?;
+        look.await.unwrap_or_else(|_closed| Err(Problem::no_answer()))
     }
 
     /// How many clients wait for a look.
@@ -86,7 +92,7 @@ pub(super) struct Looker {
     began: Instant,
     asked: Instant,
     /// When a state was last published, and what it was but for ages.
-    published: Option<(Instant, Status)>,
+    published: Option<(Instant, Value)>,
 }
 
 impl Looker {
@@ -143,7 +149,7 @@ impl Looker {
         }
     }
 
-    async fn look(&mut self) -> Result<Arc<Look>, Refused> {
+    async fn look(&mut self) -> Result<Arc<Look>, Problem> {
         self.asked = Instant::now();
         let status = self.node_loop.status().await?;
         self.flights.update(&status, self.asked - self.began);
@@ -153,7 +159,8 @@ impl Looker {
 
     fn publish(&mut self, look: &Look) {
         let now = Instant::now();
-        let essence = without_ages(&look.status);
+        let mut essence = serde_json::to_value(&look.status).unwrap_or_default();
+        remove_ages(&mut essence);
         let is_due = self.published.as_ref().is_none_or(|(at, before)| {
             let age = now - *at;
             age >= REFRESH || age >= PERIOD && (is_moving(&look.status) || *before != essence)
@@ -172,35 +179,14 @@ fn is_moving(status: &Status) -> bool {
     own.chain(others).any(|view| matches!(view.phase, CarPhase::Moving { .. }))
 }
 
-/// What differs from one look to the next only where something has happened.
-fn without_ages(status: &Status) -> Status {
-    let mut status = status.clone();
-    (status.uptime, status.state_since) = (Duration::ZERO, Duration::ZERO);
-    status.mesh.clear();
-    status.queues.clear();
-    for peer in &mut status.peers {
-        peer.silent = Duration::ZERO;
-        (peer.round_trip, peer.loss) = (None, None);
-        if let Some(car) = &mut peer.car {
-            car.elapsed = Duration::ZERO;
+/// Leaves what differs from one look to the next only where something has happened.
+fn remove_ages(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.retain(|name, _| !AGES.split(' ').any(|age| age == name));
+            fields.values_mut().for_each(remove_ages);
         }
+        Value::Array(items) => items.iter_mut().for_each(remove_ages),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
-    for lost in &mut status.lost {
-        lost.silent = Duration::ZERO;
-    }
-    for conflict in &mut status.conflicts {
-        (conflict.since, conflict.last) = (Duration::ZERO, Duration::ZERO);
-    }
-    for order in &mut status.orders {
-        order.waited = Duration::ZERO;
-    }
-    if let Some(car) = &mut status.car {
-        car.view.elapsed = Duration::ZERO;
-        car.line = elevator_driver::LineCounters::default();
-    }
-    status.climate.age = None;
-    for unit in &mut status.climate.units {
-        unit.age = Duration::ZERO;
-    }
-    status
 }

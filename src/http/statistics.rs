@@ -19,11 +19,12 @@ use tokio::sync::{broadcast, mpsc, oneshot};
 use tokio::time::{Instant, MissedTickBehavior, interval};
 use tracing::{debug, warn};
 
+use super::desk::{Desk, Wish};
 use super::extract::Query;
 use super::metrics::Counted;
 use super::routes::{App, json};
 use super::snapshot::Looks;
-use crate::operator::{self, Event, NodeLoop, Reply};
+use crate::operator::{Event, NodeLoop, Request};
 use crate::programs::Problem;
 use crate::statistics::{Asked, CarState, Quarter, Slot, Tally, Window};
 
@@ -37,30 +38,13 @@ const SAVE: Duration = Duration::from_secs(10);
 const SAVE_IDLE: Duration = Duration::from_mins(5);
 
 /// The bound of the queue of wishes; when it is full, handlers wait until their own time limit.
-const WISHES: usize = 16;
+pub(super) const WISHES: usize = 16;
 
 /// The farthest that clocks are from UTC, in minutes.
 const MOST_OFFSET: i16 = 14 * 60;
 
-/// Reads what was counted.
-type Wish = Box<dyn FnOnce(&Tally) + Send>;
-
 /// Where the statistics can be had.
-#[derive(Debug, Clone)]
-pub(super) struct Figures(mpsc::Sender<Wish>);
-
-impl Figures {
-    async fn read<T: Send + 'static>(
-        &self,
-        reading: impl FnOnce(&Tally) -> T + Send + 'static,
-    ) -> Result<T, Problem> {
-        let (answer, figures) = oneshot::channel();
-        // A client that has gone does not need it.
-        let wish: Wish = Box::new(move |tally: &Tally| drop(answer.send(reading(tally))));
-        self.0.send(wish).await.map_err(|_closed| Problem::no_answer())?;
-        figures.await.map_err(|_closed| Problem::no_answer())
-    }
-}
+pub(super) type Figures = Desk<Tally>;
 
 /// What earlier runs of the node have counted.
 type Kept = Vec<(Slot, Quarter)>;
@@ -77,7 +61,6 @@ pub(super) struct Collector {
     events: broadcast::Receiver<Event>,
     looks: Looks,
     node_loop: NodeLoop,
-    wishes: mpsc::Receiver<Wish>,
     counted: Counted,
 }
 
@@ -87,33 +70,19 @@ impl Collector {
         looks: Looks,
         node_loop: NodeLoop,
         counted: Counted,
-    ) -> (Self, Figures) {
-        let (sender, wishes) = mpsc::channel(WISHES);
-        let now = Instant::now();
-        let collector = Self {
-            tally: Tally::default(),
-            kept: None,
-            began: now,
-            saved: now,
-            has_calls: false,
-            events,
-            looks,
-            node_loop,
-            wishes,
-            counted,
-        };
-        (collector, Figures(sender))
+    ) -> Self {
+        let (tally, now) = (Tally::default(), Instant::now());
+        let (kept, has_calls) = (None, false);
+        Self { tally, kept, began: now, saved: now, has_calls, events, looks, node_loop, counted }
     }
 
     /// Counts until the node ends.
-    pub(super) async fn run(mut self) {
+    pub(super) async fn run(mut self, mut wishes: mpsc::Receiver<Wish<Tally>>) {
         let [mut watch, mut save] = [WATCH, SAVE].map(interval);
         for interval in [&mut watch, &mut save] {
             interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
         }
-        if let Ok(Reply::Statistics(kept)) = self.node_loop.ask(operator::Query::Statistics).await {
-            self.kept = Some(kept);
-        }
+        self.kept = self.node_loop.ask(Request::Statistics).await.ok();
         loop {
             tokio::select! {
                 event = self.events.recv() => match event {
@@ -121,7 +90,7 @@ impl Collector {
                     Err(RecvError::Lagged(events)) => self.miss(events),
                     Err(RecvError::Closed) => return,
                 },
-                Some(wish) = self.wishes.recv() => wish(&self.tally),
+                Some(wish) = wishes.recv() => wish(&mut self.tally),
                 kept = next(&mut self.kept) => self.restore(kept),
                 _ = watch.tick() => self.look().await,
                 _ = save.tick() => self.save().await,
@@ -160,21 +129,20 @@ impl Collector {
         if self.kept.is_some() || !(self.has_calls || self.saved.elapsed() >= SAVE_IDLE) {
             return;
         }
-        let changes = self.tally.week.take_changes();
-        if changes.is_empty() {
+        let keep = self.tally.week.changes();
+        if keep.is_empty() {
             return;
         }
-        let query = operator::Query::KeepStatistics(changes.clone());
-        let refused = match self.node_loop.ask(query).await {
-            Ok(Reply::StatisticsKept(Ok(()))) => {
+        let refused = match self.node_loop.ask(|reply| Request::KeepStatistics(keep, reply)).await {
+            Ok(Ok(())) => {
+                self.tally.week.on_written();
                 (self.saved, self.has_calls) = (Instant::now(), false);
                 return;
             }
-            Ok(Reply::StatisticsKept(Err(reason))) => reason,
-            Ok(_) | Err(_) => "the node's loop does not answer".to_owned(),
+            Ok(Err(reason)) => reason,
+            Err(problem) => problem.detail,
         };
         debug!(reason = refused, "the statistics are not written yet");
-        self.tally.week.postpone(&changes);
     }
 }
 
@@ -244,7 +212,7 @@ pub(super) async fn get_statistics(
     Query(part): Query<Part>,
 ) -> Result<Response, Problem> {
     let asked = asked(&app, part).await?;
-    let statistics = app.figures.read(move |tally| tally.week.statistics(&asked)).await?;
+    let statistics = app.figures.ask(move |tally| tally.week.statistics(&asked)).await?;
     Ok(json(StatusCode::OK, &statistics))
 }
 
@@ -264,7 +232,7 @@ pub(super) async fn get_statistics_csv(
 ) -> Result<Response, Problem> {
     let asked = asked(&app, part).await?;
     let name = format!("liftmesh-{}-{}.csv", asked.node, asked.window.name());
-    let text = app.figures.read(move |tally| tally.week.csv(&asked)).await?;
+    let text = app.figures.ask(move |tally| tally.week.csv(&asked)).await?;
     let about = [
         (header::CONTENT_TYPE, "text/csv; charset=utf-8".to_owned()),
         (header::CACHE_CONTROL, "no-store".to_owned()),

@@ -5,51 +5,29 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::extract::ws::Utf8Bytes;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures_util::stream;
+use prometheus::IntGauge;
 use serde::Serialize;
 use serde_json::json;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, watch};
 
 use super::auth::Pass;
-use super::events::{Numbered, Subscription};
+use super::events::{EventId, Numbered, Subscription};
 use super::places::Seat;
 
-/// A message of a stream, rendered for all clients together.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Frame {
-    /// As a server-sent event.
-    pub(super) event: Bytes,
-    /// As a message of a WebSocket: an object with `event`, `id` if there is one, and `data`.
-    pub(super) text: Utf8Bytes,
-}
+/// A server-sent event, rendered for all clients together.
+pub(super) type Frame = Bytes;
 
-impl Frame {
-    /// `id` is the name from which a client can resume.
-    pub(super) fn new(kind: &'static str, id: Option<&str>, data: &impl Serialize) -> Self {
-        // JSON needs no line feeds. Types that can't fail to serialize are all there are.
-        let data = serde_json::to_string(data).unwrap_or_default();
-        // No id has a character that JSON would escape.
-        let ids = id.map(|id| (format!("id: {id}\n"), format!(r#""id":"{id}","#)));
-        let (line, field) = ids.unwrap_or_default();
-        Self {
-            event: format!("event: {kind}\n{line}data: {data}\n\n").into(),
-            text: format!(r#"{{"event":"{kind}",{field}"data":{data}}}"#).into(),
-        }
-    }
-}
-
-/// Why a stream ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum End {
-    /// The node ends.
-    Node,
-    /// The client's token was revoked or has expired.
-    Revoked,
+/// `id` is the name from which a client can resume.
+pub(super) fn frame(kind: &str, id: Option<&EventId>, data: &impl Serialize) -> Frame {
+    // JSON needs no line feeds. Types that can't fail to serialize are all there are.
+    let data = serde_json::to_string(data).unwrap_or_default();
+    let id = id.map(|id| format!("id: {id}\n")).unwrap_or_default();
+    format!("event: {kind}\n{id}data: {data}\n\n").into()
 }
 
 /// The stream of one client. The client's connection takes from it whenever it has room: one that is
@@ -57,6 +35,8 @@ pub(super) enum End {
 pub(super) struct Client {
     feed: Feed,
     pass: Pass,
+    /// How many clients there are.
+    count: IntGauge,
     _seat: Seat,
 }
 
@@ -76,7 +56,7 @@ impl Client {
         Subscription { missed, kept, live, last }: Subscription,
         mut states: watch::Receiver<Frame>,
         pass: Pass,
-        seat: Seat,
+        (seat, count): (Seat, IntGauge),
     ) -> Self {
         let mut first = VecDeque::from([state]);
         if missed != Some(0) {
@@ -84,13 +64,25 @@ impl Client {
         }
         first.extend(kept.iter().map(|event| event.frame()));
         states.mark_unchanged();
-        Self { feed: Feed { first, events: live, last, states }, pass, _seat: seat }
+        count.inc();
+        Self { feed: Feed { first, events: live, last, states }, pass, count, _seat: seat }
     }
 
-    pub(super) fn into_response(self) -> Response {
+    /// The next frame; `None` when the node ends, or the client's token no longer counts.
+    async fn next(&mut self) -> Option<Frame> {
+        tokio::select! {
+            biased;
+            () = self.pass.ended() => None,
+            frame = self.feed.next() => frame,
+        }
+    }
+}
+
+impl IntoResponse for Client {
+    fn into_response(self) -> Response {
         let frames = stream::unfold(self, |mut client| async move {
-            let frame = client.next().await.ok()?;
-            Some((Ok::<_, Infallible>(frame.event), client))
+            let frame = client.next().await?;
+            Some((Ok::<_, Infallible>(frame), client))
         });
         let headers = [
             (header::CONTENT_TYPE, "text/event-stream"),
@@ -100,17 +92,11 @@ impl Client {
         ];
         (headers, Body::from_stream(frames)).into_response()
     }
+}
 
-    /// The next frame.
-    ///
-    /// # Errors
-    /// There is none any more.
-    pub(super) async fn next(&mut self) -> Result<Frame, End> {
-        tokio::select! {
-            biased;
-            () = self.pass.ended() => Err(End::Revoked),
-            frame = self.feed.next() => frame.ok_or(End::Node),
-        }
+impl Drop for Client {
+    fn drop(&mut self) {
+        self.count.dec();
     }
 }
 
@@ -148,5 +134,5 @@ impl Feed {
 
 /// A gap in the events; `None` where nobody knows how many there were.
 fn missing(events: Option<u64>) -> Frame {
-    Frame::new("missed", None, &json!({ "events": events }))
+    frame("missed", None, &json!({ "events": events }))
 }

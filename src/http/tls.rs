@@ -1,14 +1,13 @@
-//! TLS: the certificate of `http.certificate`, and its key, read again whenever the files change.
+//! TLS: the certificate of `http.certificate`, and its key, read again and again.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::fs::OFlags;
-use std::os::unix::fs::OpenOptionsExt;
 use tokio::sync::watch;
 use tokio::task::spawn_blocking;
 use tokio::time::sleep;
@@ -27,6 +26,9 @@ const LONGEST: u64 = 256 * 1024;
 /// Between two looks at the files, also at some that could not be used.
 const LOOK_EVERY: Duration = Duration::from_secs(10);
 
+const CERTIFICATE: &str = "http.certificate";
+const KEY: &str = "http.key";
+
 /// Where certificate and key are, as PEM.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TlsFiles {
@@ -40,19 +42,11 @@ pub(crate) struct TlsFiles {
 pub enum TlsError {
     #[error("{what} {path}: {source}", path = path.display())]
     Io { what: &'static str, path: PathBuf, source: io::Error },
-    #[error(
-        "http.key {path}: others may read or change it (mode {mode:04o}); fix it with: chmod {fix} \
-         {path}", path = path.display()
-    )]
-    Exposed { path: PathBuf, mode: u32, fix: &'static str },
-    #[error(
-        "http.key {path}: {whose}; fix it: chown and chgrp it to the node's user, and chmod 0600",
-        path = path.display()
-    )]
-    Foreign { path: PathBuf, whose: String },
+    #[error("{KEY}{}", .0.to_string().trim_start_matches("fleet key"))]
+    Key(FileError),
     #[error("{what} {path}: it is not PEM as expected: {source}", path = path.display())]
     Pem { what: &'static str, path: PathBuf, source: pem::Error },
-    #[error("http.certificate {path}: it contains no certificate", path = .0.display())]
+    #[error("{CERTIFICATE} {path}: it contains no certificate", path = .0.display())]
     Empty(PathBuf),
     #[error("http.certificate and http.key can't be used together: {0}")]
     Unfit(#[from] rustls::Error),
@@ -61,21 +55,18 @@ pub enum TlsError {
 /// A certificate that is replaced when its files change, so that a renewal stops no car.
 pub(crate) struct Renewal {
     files: TlsFiles,
-    /// The files as they were when they were last used.
-    used: Stamps,
+    /// Of what the files had when they were last used.
+    used: blake3::Hash,
     /// Why others are not used, as the log has it.
     refused: Option<String>,
     acceptor: watch::Sender<TlsAcceptor>,
 }
 
-/// By which a changed file is known: inode, time of the change, and size; of certificate and key.
-type Stamps = [Option<(u64, i64, i64, u64)>; 2];
-
 impl Renewal {
     /// Reads the files.
     pub(crate) async fn begin(files: TlsFiles) -> Result<Self, TlsError> {
-        let (used, acceptor) = read_all(&files).await;
-        Ok(Self { files, used, refused: None, acceptor: watch::Sender::new(acceptor?) })
+        let (used, acceptor) = read_all(&files).await?;
+        Ok(Self { files, used, refused: None, acceptor: watch::Sender::new(acceptor) })
     }
 
     /// The same, again and again until they can be used.
@@ -109,114 +100,65 @@ impl Renewal {
     }
 
     async fn look(&mut self) {
-        let files = self.files.clone();
-        let seen = spawn_blocking(move || stamps(&files)).await;
-        if seen.is_ok_and(|seen| seen == self.used) {
-            self.refused = None;
-            return;
-        }
-        match read_all(&self.files).await {
-            (used, Ok(acceptor)) => {
-                (self.used, self.refused) = (used, None);
-                self.acceptor.send_replace(acceptor);
-                info!("new HTTP connections get the renewed certificate");
+        let refused = match read_all(&self.files).await {
+            Ok((read, acceptor)) => {
+                if read != self.used {
+                    self.used = read;
+                    self.acceptor.send_replace(acceptor);
+                    info!("new HTTP connections get the renewed certificate");
+                }
+                None
             }
             // They are read again at the next look: key and certificate are not replaced at once.
-            (_, Err(refused)) => {
-                let reason = Some(refused.to_string());
-                if self.refused != reason {
-                    let reason = reason.as_deref();
-                    warn!(
-                        reason,
-                        "the renewed certificate can't be used: serving with the old one"
-                    );
-                }
-                self.refused = reason;
-            }
+            Err(refused) => Some(refused.to_string()),
+        };
+        if let Some(reason) = refused.as_deref().filter(|_| self.refused != refused) {
+            warn!(reason, "the renewed certificate can't be used: serving with the old one");
         }
+        self.refused = refused;
     }
 }
 
-/// What a reading has found.
-type Found = (Stamps, Result<TlsAcceptor, TlsError>);
-
-async fn read_all(files: &TlsFiles) -> Found {
+/// What takes connections with these files, and the hash of what they have. The disk may not answer.
+async fn read_all(files: &TlsFiles) -> Result<(blake3::Hash, TlsAcceptor), TlsError> {
     let blocking = files.clone();
-    // The disk may not answer.
-    let read = spawn_blocking(move || {
-        // First, so that what changes meanwhile is seen at the next look.
-        let stamps = stamps(&blocking);
-        (stamps, acceptor(&blocking))
+    spawn_blocking(move || load(&blocking)).await.unwrap_or_else(|panicked| {
+        let (path, source) = (files.certificate.clone(), io::Error::other(panicked));
+        Err(TlsError::Io { what: CERTIFICATE, path, source })
+    })
+}
+
+fn load(files: &TlsFiles) -> Result<(blake3::Hash, TlsAcceptor), TlsError> {
+    let TlsFiles { certificate, key } = files;
+    let chain = certificates(certificate)?;
+    let bytes = read(KEY, key, |file| fleet_key::check_secret(key, file).map_err(TlsError::Key))?;
+    let pem = |source| TlsError::Pem { what: KEY, path: key.clone(), source };
+    let secret = PrivateKeyDer::from_pem_slice(&bytes).map_err(pem)?;
+    let mut hasher = blake3::Hasher::new();
+    chain.iter().map(AsRef::as_ref).chain([secret.secret_der()]).for_each(|der: &[u8]| {
+        hasher.update(der);
     });
-    read.await.unwrap_or_else(|panicked| {
-        let (what, source) = ("http.certificate", io::Error::other(panicked));
-        let path = files.certificate.clone();
-        ([None; 2], Err(TlsError::Io { what, path, source }))
-    })
-}
-
-fn stamps(files: &TlsFiles) -> Stamps {
-    [&files.certificate, &files.key].map(|path| {
-        let it = fs::metadata(path).ok()?;
-        Some((it.ino(), it.mtime(), it.mtime_nsec(), it.size()))
-    })
-}
-
-/// Takes connections with this certificate.
-pub(crate) fn acceptor(files: &TlsFiles) -> Result<TlsAcceptor, TlsError> {
-    let (certificates, key) = (certificates(&files.certificate)?, key(&files.key)?);
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut config = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()?
         .with_no_client_auth()
-        .with_single_cert(certificates, key)?;
+        .with_single_cert(chain, secret)?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    Ok(TlsAcceptor::from(Arc::new(config)))
+    Ok((hasher.finalize(), TlsAcceptor::from(Arc::new(config))))
+}
+
+/// Checks that a node can take connections with these files.
+pub(crate) fn check(files: &TlsFiles) -> Result<(), TlsError> {
+    load(files).map(drop)
 }
 
 /// The certificates of a file: that of the node comes first.
 pub(crate) fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
-    const WHAT: &str = "http.certificate";
-    let bytes = read(WHAT, path, |_| Ok(()))?;
+    let bytes = read(CERTIFICATE, path, |_| Ok(()))?;
     let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&bytes).collect();
-    let certificates = certificates.map_err(|source| TlsError::Pem {
-        what: WHAT,
-        path: path.to_owned(),
-        source,
-    })?;
+    let pem = |source| TlsError::Pem { what: CERTIFICATE, path: path.to_owned(), source };
+    let certificates = certificates.map_err(pem)?;
     if certificates.is_empty() { Err(TlsError::Empty(path.to_owned())) } else { Ok(certificates) }
-}
-
-fn key(path: &Path) -> Result<PrivateKeyDer<'static>, TlsError> {
-    const WHAT: &str = "http.key";
-    let bytes = read(WHAT, path, |file| {
-        fleet_key::check_secret(path, file).map_err(|refused| of_secret(path, refused))
-    })?;
-    PrivateKeyDer::from_pem_slice(&bytes).map_err(|source| TlsError::Pem {
-        what: WHAT,
-        path: path.to_owned(),
-        source,
-    })
-}
-
-fn of_secret(path: &Path, refused: FileError) -> TlsError {
-    let path = path.to_owned();
-    match refused {
-        FileError::Io { source, .. } => TlsError::Io { what: "http.key", path, source },
-        FileError::Exposed { mode, fix, .. } => TlsError::Exposed { path, mode, fix },
-        FileError::OtherOwner { owner, .. } => {
-            let whose = format!("user {owner}, who is not this node's user, can change it");
-            TlsError::Foreign { path, whose }
-        }
-        FileError::OtherGroup { group, .. } => {
-            let whose = format!("group {group}, which this node's user is not in, may read it");
-            TlsError::Foreign { path, whose }
-        }
-        FileError::NoKey { .. } => {
-            let source = io::ErrorKind::InvalidInput.into();
-            TlsError::Io { what: "http.key", path, source }
-        }
-    }
 }
 
 fn read(
@@ -239,7 +181,7 @@ fn read(
 
 #[cfg(test)]
 mod tests {
-    use std::fs::Permissions;
+    use std::fs::{self, Permissions};
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
@@ -299,37 +241,20 @@ mod tests {
         renewal.look().await;
         assert!(renewal.refused.is_some());
         assert!(presents(&acceptor, &renewed).await);
-        fs::write(&files.key, "nothing").unwrap();
-        renewal.look().await;
-        assert!(presents(&acceptor, &renewed).await);
-        fs::remove_file(&files.key).unwrap();
-        renewal.look().await;
-        assert!(presents(&acceptor, &renewed).await);
         replace(&files, &third);
         renewal.look().await;
         assert!(presents(&acceptor, &third).await && renewal.refused.is_none());
     }
 
     fn why(files: &TlsFiles) -> String {
-        acceptor(files).map(drop).unwrap_err().to_string()
-    }
-
-    #[test]
-    fn a_key_that_others_may_read_is_refused() {
-        let (_directory, files) = files();
-        assert!(acceptor(&files).is_ok());
-        fs::set_permissions(&files.key, Permissions::from_mode(0o644)).unwrap();
-        let path = files.key.display();
-        let expected = format!(
-            "http.key {path}: others may read or change it (mode 0644); fix it with: chmod 0640 {path}"
-        );
-        assert_eq!(why(&files), expected);
+        check(files).unwrap_err().to_string()
     }
 
     #[test]
     fn what_is_no_certificate_or_no_key_is_refused() {
         let (_directory, good) = files();
         let (_other_directory, other) = files();
+        assert!(check(&good).is_ok());
         let mixed = TlsFiles { key: other.key.clone(), ..good.clone() };
         assert!(
             why(&mixed).starts_with("http.certificate and http.key can't be used"),
@@ -339,7 +264,13 @@ mod tests {
         assert!(why(&swapped).contains("it contains no certificate"), "{}", why(&swapped));
         fs::write(&other.key, "nothing").unwrap();
         assert!(why(&other).contains("http.key"), "{}", why(&other));
-        let missing = TlsFiles { key: "/nowhere/node.key".into(), ..good };
+        let missing = TlsFiles { key: "/nowhere/node.key".into(), ..good.clone() };
         assert!(why(&missing).starts_with("http.key /nowhere/node.key: "), "{}", why(&missing));
+        fs::set_permissions(&good.key, Permissions::from_mode(0o644)).unwrap();
+        let path = good.key.display();
+        let expected = format!(
+            "http.key {path}: others may read or change it (mode 0644); fix it with: chmod 0640 {path}"
+        );
+        assert_eq!(why(&good), expected);
     }
 }

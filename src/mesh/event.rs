@@ -60,7 +60,7 @@ pub enum MeshEvent {
 }
 
 /// The network cable, as fault injection has it (demo and tests only).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Cable {
     Whole,

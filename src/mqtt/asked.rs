@@ -8,7 +8,7 @@ use liftmesh_api::{CallWish, RobotTrip};
 use serde::Deserialize;
 
 use crate::operator::SessionChange;
-use crate::programs::{OpenSession, Problem, check_id, floor, not_open, wish};
+use crate::programs::{OpenSession, Problem, check_id, floor, not_open};
 
 /// The longest payload, in bytes.
 const LONGEST: usize = 4 * 1024;
@@ -34,7 +34,6 @@ pub(super) enum Asked {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PlaceCall {
-    #[serde(deserialize_with = "wish")]
     call: CallWish,
     request_id: Option<String>,
 }

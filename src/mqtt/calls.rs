@@ -25,10 +25,8 @@ use super::broker::Prefix;
 use super::line::{Ack, Message};
 use super::session::JSON;
 use crate::mqtt_metrics::CallOutcome;
-use crate::operator::{ErrorCode, NodeLoop, Refused};
-use crate::programs::{
-    OpenSession, PlacedCall, PlacedState, Problem, Way, id_reused, other_owner, refused,
-};
+use crate::operator::{NodeLoop, NodeRequest, called};
+use crate::programs::{OpenSession, PlacedCall, PlacedState, Problem, Way, id_reused, other_owner};
 
 /// Between two calls: the node's loop has more to do.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -90,16 +88,7 @@ enum Unmet {
 
 impl From<Problem> for Unmet {
     fn from(problem: Problem) -> Self {
-        Self::Refused(problem)
-    }
-}
-
-impl From<Refused> for Unmet {
-    fn from(refused: Refused) -> Self {
-        match refused.code {
-            ErrorCode::NoAnswer => Self::NoAnswer,
-            _ => Self::Refused(refused.into()),
-        }
+        if problem.is_no_answer() { Self::NoAnswer } else { Self::Refused(problem) }
     }
 }
 
@@ -290,8 +279,10 @@ impl Desk {
                     let detail = "the session was opened with another topic for answers";
                     return Err(other_owner(detail).into());
                 }
-                let changed = self.node_loop.change_session(id, change, bearer()).await?;
-                Ok(Done::session(&changed.map_err(refused)?, CallOutcome::Taken))
+                let ask =
+                    |reply| NodeRequest::ChangeSession { id, change, bearer: bearer(), reply };
+                let changed = self.node_loop.ask_node(ask).await?.map_err(Problem::from)?;
+                Ok(Done::session(&changed, CallOutcome::Taken))
             }
         }
     }
@@ -304,7 +295,9 @@ impl Desk {
     ) -> Result<(Session, CallOutcome), Unmet> {
         let id = Way::Mqtt.request(answer_to.as_bytes(), request_id);
         let request = session.request(id, bearer(), Access::Public)?;
-        let (session, is_new) = self.node_loop.open_session(request).await?.map_err(refused)?;
+        let opened =
+            self.node_loop.ask_node(|reply| NodeRequest::OpenSession(request, reply)).await?;
+        let (session, is_new) = opened.map_err(Problem::from)?;
         Ok((session, if is_new { CallOutcome::Taken } else { CallOutcome::Repeated }))
     }
 
@@ -314,8 +307,7 @@ impl Desk {
         request_id: Option<String>,
         answer_to: &str,
     ) -> Result<Done, Unmet> {
-        let call = Call::try_from(&form);
-        let call = call.map_err(|cause| Refused::new(ErrorCode::NoSuchButton, &cause))?;
+        let call = called(&form)?;
         let id = request_id.map(|id| Way::Mqtt.request(answer_to.as_bytes(), &id));
         let access = Access::Public;
         let requested = match id {

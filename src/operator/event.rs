@@ -1,9 +1,13 @@
-//! Events: reports of a node, with the time of day.
+//! What programs read of a node beside its status.
 
+use std::path::PathBuf;
 use std::time::SystemTime;
 
+use elevator_fleet::model::NodeId;
 use elevator_fleet::node::Report;
 use serde::{Deserialize, Serialize};
+
+use crate::latch::Latch;
 
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,4 +24,21 @@ impl Event {
     pub(crate) fn new(report: &Report, at: SystemTime) -> Self {
         Self { at: humantime::format_rfc3339_millis(at).to_string(), report: report.clone() }
     }
+}
+
+/// What `liftmesh status --json` prints in place of a status when the node does not run because it
+/// is latched.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LatchedNode {
+    /// Always false; a status has no such field.
+    pub(crate) running: bool,
+    /// The node's name, where the latch or the configuration has it.
+    pub(crate) node: Option<NodeId>,
+    /// Its data directory.
+    pub(crate) data_dir: PathBuf,
+    /// The latch: `cause` is `hang`, `journal-lost` or `unreadable`; a hang has `at` and
+    /// `evidence`.
+    pub(crate) latch: Latch,
+    /// The command that clears it.
+    pub(crate) remedy: String,
 }

@@ -2,7 +2,6 @@
 //!
 //! ```text
 //!   liftmesh status ──▶ node.sock ──▶ http ── Request ──▶ the node's loop
-//!                                          ◀── Reply ───
 //!                                          ◀── Event ─── (broadcast)
 //! ```
 //!
@@ -11,7 +10,6 @@
 //! served on both, as over TCP; MQTT asks the loop in the same way.
 
 mod event;
-mod latched;
 mod node_loop;
 mod reading;
 mod request;
@@ -20,12 +18,11 @@ mod stand_in;
 pub(crate) mod words;
 
 pub use event::Event;
-pub(crate) use latched::LatchedNode;
-pub(crate) use node_loop::{NodeLoop, Refused};
+pub(crate) use event::LatchedNode;
+pub(crate) use node_loop::{NodeLoop, called};
 pub(crate) use reading::{ReadingError, ReadingSettings};
 pub(crate) use request::{
-    Author, EVENTS, ErrorCode, FaultInjection, Query, REQUESTS, Reply, Request, SessionChange,
-    TokenError,
+    Author, EVENTS, FaultInjection, NodeRequest, REQUESTS, Request, SessionChange, TokenError,
 };
 pub(crate) use socket::{BindError, Claim, OperatorSocket, SOCKET, check_listener};
 pub(crate) use stand_in::stand_ins;

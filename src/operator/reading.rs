@@ -7,12 +7,11 @@
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, chown};
-use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
 use nix::unistd::{Gid, Group};
 
-use super::socket::{check_listener, listen};
+use super::socket::{Bound, check_listener};
 
 /// Who may use the socket.
 const MODE: u32 = 0o660;
@@ -23,13 +22,6 @@ pub(crate) struct ReadingSettings {
     pub(crate) path: PathBuf,
     /// The group whose members may connect: its name or number. Without one it is the node's own.
     pub(crate) group: Option<String>,
-}
-
-/// The bound socket. Dropping it removes the file.
-#[derive(Debug)]
-pub(super) struct ReadingSocket {
-    pub(super) listener: Option<UnixListener>,
-    path: PathBuf,
 }
 
 /// Why there is no socket for reading. An earlier file of that name may have been removed.
@@ -60,35 +52,25 @@ pub enum ReadingError {
     Owner { path: PathBuf, group: String, source: io::Error },
 }
 
-impl ReadingSocket {
-    pub(super) fn bind(settings: &ReadingSettings) -> Result<Self, ReadingError> {
-        let gid = settings.group()?;
-        let path = &settings.path;
-        settings.check_path()?;
+impl ReadingSettings {
+    pub(super) fn bind(&self) -> Result<Bound, ReadingError> {
+        let gid = self.group()?;
+        let path = &self.path;
+        self.check_path()?;
         let bind = |source| ReadingError::Bind { path: path.clone(), source };
         // For the node's user alone until it belongs to the group.
-        let socket = Self { listener: Some(listen(path).map_err(bind)?), path: path.clone() };
+        let socket = Bound::new(path.clone(), None).map_err(bind)?;
         if let Some(gid) = gid {
             give(path, gid).map_err(|source| ReadingError::Owner {
                 path: path.clone(),
-                group: settings.group.clone().unwrap_or_default(),
+                group: self.group.clone().unwrap_or_default(),
                 source,
             })?;
         }
         fs::set_permissions(path, fs::Permissions::from_mode(MODE)).map_err(bind)?;
         Ok(socket)
     }
-}
 
-impl Drop for ReadingSocket {
-    fn drop(&mut self) {
-        if let Err(error) = fs::remove_file(&self.path) {
-            tracing::debug!(%error, "the read-only socket was not removed");
-        }
-    }
-}
-
-impl ReadingSettings {
     /// The group, if one is named.
     pub(crate) fn group(&self) -> Result<Option<Gid>, ReadingError> {
         let Some(name) = &self.group else {
@@ -108,16 +90,12 @@ impl ReadingSettings {
         let path = &self.path;
         match fs::symlink_metadata(path) {
             Ok(file) if !file.file_type().is_socket() => Err(ReadingError::NoSocket(path.clone())),
-            Ok(_) if is_in_use(path) => Err(ReadingError::InUse(path.clone())),
+            Ok(_) if check_listener(path).is_ok() => Err(ReadingError::InUse(path.clone())),
             Ok(_) => Ok(()),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
             Err(source) => Err(ReadingError::Bind { path: path.clone(), source }),
         }
     }
-}
-
-fn is_in_use(path: &Path) -> bool {
-    check_listener(path).is_ok()
 }
 
 fn give(path: &Path, group: Gid) -> io::Result<()> {

@@ -1,21 +1,22 @@
-//! What is asked of the node's loop, and what it answers.
+//! What is asked of the node's loop.
 
 use std::time::Duration;
 
 use elevator_driver::Floor;
-use elevator_fleet::model::Call;
+use elevator_fleet::model::{Call, Timestamp};
 use elevator_fleet::node::{
-    Access as Right, CallRequest, Command, CommandRefused, FollowedCall, OrderRefused,
-    ReleaseRefused, Requested, SessionRefused, SessionRequest, Status, Taken,
+    Access, CallRequest, Command, CommandRefused, FollowedCall, Node, OrderRefused, ReleaseRefused,
+    Requested, SessionRefused, SessionRequest, Status, Taken,
 };
-use elevator_fleet::settings::{RequestId, Session, SettingError};
+use elevator_fleet::settings::{RequestId, Session, SessionEnd, SettingError};
 use tokio::sync::oneshot;
+use tracing::debug;
 
 use crate::journal::{Account, AuditRecord};
 use crate::mesh::Cable;
-use crate::presses::PressStatus;
 use crate::statistics::{Changes, Quarter, Slot};
 use crate::tokens::{Change as TokenChange, TokenRefused};
+use liftmesh_api::Presses;
 
 /// The bound of the queue of requests to the node's loop. When it is full, clients wait for 2 s and
 /// then get an error.
@@ -25,52 +26,113 @@ pub(crate) const REQUESTS: usize = 16;
 /// and learns how many.
 pub(crate) const EVENTS: usize = 1024;
 
-/// A request to the node's loop. One whose reply is dropped is answered with
-/// [`ErrorCode::NoAnswer`].
+/// Where the answer to a request goes. To drop it is to give none.
 #[derive(Debug)]
-pub(crate) struct Request {
-    /// What is asked.
-    pub(crate) query: Query,
-    /// The receiver of the answer; it is not an error if the client is gone.
-    pub(crate) reply: oneshot::Sender<Reply>,
+pub(crate) struct Reply<T>(pub(super) oneshot::Sender<T>);
+
+impl<T> Reply<T> {
+    pub(crate) fn send(self, answer: T) {
+        if self.0.send(answer).is_err() {
+            debug!("an operator did not wait for the answer");
+        }
+    }
 }
 
-/// What is asked of the node's loop; `src/runtime/answer.rs` says how each is answered.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Query {
-    Status,
-    Follow(RequestId),
-    Order(Call, Right),
-    /// Fault injection: cuts the node off the mesh, or connects it again.
-    Network(Cable),
-    Command(Command, Author),
-    Place(CallRequest),
-    Earlier(CallRequest),
-    OpenSession(SessionRequest),
+/// A request to the node's loop; `src/runtime/answer.rs` says how each is answered.
+#[derive(Debug)]
+pub(crate) enum Request {
+    Status(Reply<Box<Status>>),
+    OfNode(NodeRequest),
+    /// Fault injection: cuts the node off the mesh, or connects it again. The answer is whether that
+    /// is allowed.
+    Network(Cable, Reply<FaultInjection>),
+    /// `account` is the one at the other end of the connection.
+    Release {
+        floor: Floor,
+        time: Duration,
+        account: Account,
+        reply: Reply<Result<(), ReleaseRefused>>,
+    },
+    Token {
+        change: TokenChange,
+        by: Author,
+        reply: Reply<Result<(), TokenError>>,
+    },
+    /// The receiver gets the audit log, for which the loop does not wait; nothing if it can't be read.
+    Audit(Reply<oneshot::Receiver<Vec<AuditRecord>>>),
+    Presses(Reply<Presses>),
+    /// As the audit log.
+    Statistics(Reply<oneshot::Receiver<Vec<(Slot, Quarter)>>>),
+    /// Changes of the statistics, for the journal. Answered with why they are not queued for the disk.
+    KeepStatistics(Changes, Reply<Result<(), String>>),
+}
+
+/// A request that the brain answers by itself.
+#[derive(Debug)]
+pub(crate) enum NodeRequest {
+    Follow(RequestId, Reply<Option<FollowedCall>>),
+    Order(Call, Access, Reply<Result<Taken, OrderRefused>>),
+    /// Answered with the command as it is carried out.
+    Command(Command, Author, Reply<Result<Command, CommandRefused>>),
+    Place(CallRequest, Reply<Result<Requested, OrderRefused>>),
+    /// What became of it before, if it is remembered.
+    Earlier(CallRequest, Reply<Option<Requested>>),
+    /// Answered with the session, and whether it is new.
+    OpenSession(SessionRequest, Reply<Result<(Session, bool), SessionRefused>>),
     ChangeSession {
         id: RequestId,
         change: SessionChange,
         bearer: String,
+        reply: Reply<Result<Session, SessionRefused>>,
     },
-    Release {
-        floor: Floor,
-        time: Duration,
-        /// The account at the other end of the connection.
-        account: Account,
-    },
-    Token {
-        change: TokenChange,
-        operator: String,
-        /// The account at the other end of the connection.
-        account: Account,
-    },
-    /// The journal's audit log.
-    Audit,
-    Presses,
-    /// The journal's statistics.
-    Statistics,
-    /// Changes of the statistics, for the journal.
-    KeepStatistics(Changes),
+}
+
+impl Request {
+    /// Whose it is, if it goes into the audit log.
+    pub(crate) fn author(&self) -> Option<Author> {
+        match self {
+            Self::Token { by: author, .. } | Self::OfNode(NodeRequest::Command(_, author, _)) => {
+                Some(author.clone())
+            }
+            Self::OfNode(NodeRequest::ChangeSession { change, bearer, .. }) => match change {
+                SessionChange::Stop(account) => {
+                    let (operator, account) = (bearer.clone(), account.clone());
+                    Some(Author { operator, reason: None, account })
+                }
+                SessionChange::Floor { .. } | SessionChange::End | SessionChange::Withdraw => None,
+            },
+            _ => None,
+        }
+    }
+}
+
+impl NodeRequest {
+    pub(crate) fn answer(self, node: &mut Node, now: Timestamp) {
+        match self {
+            Self::Follow(id, reply) => reply.send(node.followed_call(id)),
+            Self::Order(call, access, reply) => {
+                reply.send(node.handle_order(&call, access, now));
+            }
+            Self::Command(command, Author { operator, reason, .. }, reply) => {
+                reply.send(node.handle_command(command, &operator, reason.as_deref(), now));
+            }
+            Self::Place(request, reply) => reply.send(node.handle_request(&request, now)),
+            Self::Earlier(request, reply) => reply.send(node.earlier(&request)),
+            Self::OpenSession(request, reply) => reply.send(node.handle_session(&request, now)),
+            Self::ChangeSession { id, change, bearer, reply } => {
+                let end = match change {
+                    SessionChange::Floor { floor, seconds, access } => {
+                        let by = (access, bearer.as_str());
+                        return reply.send(node.handle_session_floor(id, floor, seconds, by, now));
+                    }
+                    SessionChange::End => None,
+                    SessionChange::Withdraw => Some(SessionEnd::Withdrawn),
+                    SessionChange::Stop(_) => Some(SessionEnd::Operator),
+                };
+                reply.send(node.handle_session_end(id, end, &bearer, now));
+            }
+        }
+    }
 }
 
 /// Who gives a command at this node, for the audit log.
@@ -86,7 +148,7 @@ pub(crate) struct Author {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum SessionChange {
     /// The robot asks for a floor.
-    Floor { floor: Floor, seconds: Option<u16>, access: Right },
+    Floor { floor: Floor, seconds: Option<u16>, access: Access },
     /// It needs the car no more.
     End,
     /// It needs the trip no more for which it has called a car.
@@ -111,58 +173,4 @@ pub(crate) enum FaultInjection {
     Refused,
     /// The node was started with `--allow-faults`.
     Allowed,
-}
-
-/// What the node's loop answers.
-#[derive(Debug)]
-pub(crate) enum Reply {
-    Status(Box<Status>),
-    Followed(Option<FollowedCall>),
-    Order(Result<Taken, OrderRefused>),
-    /// Whether faults may be injected; the network is as was wanted only then.
-    Network(FaultInjection),
-    /// The command as it is carried out, or why it is refused.
-    Command(Result<Command, CommandRefused>),
-    Requested(Result<Requested, OrderRefused>),
-    /// What became of it before, if it is remembered.
-    Earlier(Option<Requested>),
-    /// The session, and whether it is new.
-    Session(Result<(Session, bool), SessionRefused>),
-    Released(Result<(), ReleaseRefused>),
-    Token(Result<(), TokenError>),
-    /// The receiver of the audit log, for which the loop does not wait; it gets nothing if the log
-    /// can't be read.
-    Audit(oneshot::Receiver<Vec<AuditRecord>>),
-    /// The latest presses, and how many before them are forgotten.
-    Presses(Vec<PressStatus>, u64),
-    /// The receiver of the statistics, as that of the audit log.
-    Statistics(oneshot::Receiver<Vec<(Slot, Quarter)>>),
-    /// Whether the changes are queued for the disk, and if not, why.
-    StatisticsKept(Result<(), String>),
-}
-
-/// Why a request was not fulfilled. Nothing was changed, except as said.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ErrorCode {
-    Malformed,
-    NoSuchButton,
-    /// So many destination calls that were placed at this node are open.
-    TooManyTrips,
-    /// Neither the node nor any node that it hears has this car: the order would stay open forever.
-    UnknownCar,
-    FaultsNotAllowed,
-    FireRecall,
-    /// A fire recall is to end, and this node knows of none.
-    NoFireRecall,
-    EmergencyPower,
-    NotInService,
-    FloorLocked,
-    TooManySettings,
-    NameTaken,
-    NoToken,
-    TooManyTokens,
-    /// The node runs without its disk, or can't read it.
-    NoJournal,
-    /// The node's loop does not answer. It is unknown whether an order was placed.
-    NoAnswer,
 }

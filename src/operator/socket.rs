@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use rustix::fs::Mode;
 use socket2::{Domain, SockAddr, Socket, Type};
-use tracing::warn;
+use tracing::{debug, warn};
 
-use super::reading::{ReadingError, ReadingSettings, ReadingSocket};
+use super::reading::{ReadingError, ReadingSettings};
 use super::stand_in::stand_ins;
 use crate::data_dir;
 use crate::journal;
@@ -37,11 +37,12 @@ pub(crate) struct OperatorSocket {
     /// Held, not used: the system frees it when the process ends, however it ends. `None` on a disk
     /// that takes nothing and has no lock.
     _lock: Option<File>,
-    reading: Option<ReadingSocket>,
+    reading: Option<Bound>,
 }
 
+/// A socket. Dropping it removes its file.
 #[derive(Debug)]
-struct Bound {
+pub(super) struct Bound {
     listener: Option<UnixListener>,
     path: PathBuf,
     /// The lock of the substitute directory, if one is used.
@@ -103,7 +104,7 @@ impl OperatorSocket {
             Err(error) if error.is_of_disk() => return Self::stand_in(data_dir, &error),
             claimed => claimed?,
         };
-        match Bound::new(data_dir, None) {
+        match Bound::in_directory(data_dir, None) {
             Err(error) if error.is_of_disk() => {
                 drop(lock);
                 Self::stand_in(data_dir, &error)
@@ -117,7 +118,7 @@ impl OperatorSocket {
         let reason = cause(refused);
         let mut bound = None;
         for directory in stand_ins(data_dir) {
-            match claim(&directory).and_then(|lock| Bound::new(&directory, Some(lock))) {
+            match claim(&directory).and_then(|lock| Bound::in_directory(&directory, Some(lock))) {
                 Ok(made) => {
                     let socket = made.path.display();
                     warn!(%socket, reason, "the disk does not support Unix sockets: using another \
@@ -153,7 +154,7 @@ impl OperatorSocket {
         mut self,
         settings: Option<&ReadingSettings>,
     ) -> Result<Self, ReadingError> {
-        self.reading = match settings.map(ReadingSocket::bind) {
+        self.reading = match settings.map(ReadingSettings::bind) {
             Some(Err(ReadingError::Bind { path, source })) if journal::is_failing(&source) => {
                 warn!(path = %path.display(), error = %source, "running without the read-only \
                                                                 socket");
@@ -170,28 +171,23 @@ impl OperatorSocket {
         let own = self.bound.as_mut().and_then(|bound| bound.listener.take());
         [own, self.reading.as_mut().and_then(|reading| reading.listener.take())]
     }
-
-    /// The socket's file, if there is one.
-    #[cfg(test)]
-    pub(crate) fn path(&self) -> Option<&Path> {
-        self.bound.as_ref().map(|bound| &*bound.path)
-    }
 }
 
 impl Bound {
-    fn new(directory: &Path, lock: Option<File>) -> Result<Self, BindError> {
+    pub(super) fn new(path: PathBuf, lock: Option<File>) -> io::Result<Self> {
+        Ok(Self { listener: Some(listen(&path)?), path, _lock: lock })
+    }
+
+    fn in_directory(directory: &Path, lock: Option<File>) -> Result<Self, BindError> {
         let path = directory.join(SOCKET);
-        match listen(&path) {
-            Ok(listener) => Ok(Self { listener: Some(listener), path, _lock: lock }),
-            Err(source) => Err(BindError::Socket { path, source }),
-        }
+        Self::new(path.clone(), lock).map_err(|source| BindError::Socket { path, source })
     }
 }
 
 impl Drop for Bound {
     fn drop(&mut self) {
         if let Err(error) = std::fs::remove_file(&self.path) {
-            tracing::debug!(%error, "the node's socket was not removed");
+            debug!(path = %self.path.display(), %error, "a socket was not removed");
         }
     }
 }
@@ -274,7 +270,7 @@ pub(crate) fn check_listener(path: &Path) -> io::Result<()> {
     }
 }
 
-pub(super) fn listen(path: &Path) -> io::Result<UnixListener> {
+fn listen(path: &Path) -> io::Result<UnixListener> {
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         Ok(()) | Err(_) => {}

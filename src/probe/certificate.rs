@@ -13,22 +13,22 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{CertificateError, Error, RootCertStore};
 
 use super::Verdict;
+use crate::fleet_key::FileError;
 use crate::http::TlsFiles;
-use crate::http::tls::{TlsError, acceptor, certificates};
+use crate::http::tls::{self, TlsError, certificates};
 
 /// A certificate that expires sooner is a matter for today.
 const SOON: Duration = Duration::from_hours(30 * 24);
 
 /// `owner` is whose the data directory is.
 pub(super) fn certificate(files: &TlsFiles, address: SocketAddr, owner: Option<u32>) -> Verdict {
-    if let Err(error) = acceptor(files) {
+    if let Err(error) = tls::check(files) {
         let is_private = match &error {
-            TlsError::Foreign { .. } => true,
+            TlsError::Key(FileError::OtherOwner { .. } | FileError::OtherGroup { .. }) => true,
             TlsError::Io { source, .. } => source.kind() == ErrorKind::PermissionDenied,
-            TlsError::Exposed { .. }
-            | TlsError::Pem { .. }
-            | TlsError::Empty(_)
-            | TlsError::Unfit(_) => false,
+            TlsError::Key(_) | TlsError::Pem { .. } | TlsError::Empty(_) | TlsError::Unfit(_) => {
+                false
+            }
         };
         if is_private && owner != Some(geteuid().as_raw()) {
             return Verdict::unchecked(

@@ -5,8 +5,6 @@ mod placed;
 mod problem;
 mod session;
 
-pub(crate) use placed::{
-    PlacedCall, PlacedState, Way, check_id, chosen_or_random, id_reused, wish,
-};
+pub(crate) use placed::{PlacedCall, PlacedState, Way, check_id, chosen_or_random, id_reused};
 pub(crate) use problem::Problem;
-pub(crate) use session::{OpenSession, floor, no_car, not_open, other_owner, owner, refused};
+pub(crate) use session::{OpenSession, floor, no_car, not_open, other_owner, owner};

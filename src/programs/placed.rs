@@ -1,13 +1,11 @@
 //! What every way to place a call by a program has in common: HTTP and MQTT.
 
-use axum::http::StatusCode;
 use elevator_fleet::json::CallForm;
 use elevator_fleet::model::Call;
 use elevator_fleet::node::Taken;
 use elevator_fleet::settings::RequestId;
-use liftmesh_api::{CallWish, CallWishSchema, RobotTrip, id_of};
-use serde::de::Error;
-use serde::{Deserialize, Deserializer, Serialize};
+use liftmesh_api::{CallWish, RobotTrip, id_of};
+use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::problem::Problem;
@@ -26,7 +24,6 @@ pub(crate) struct PlacedCall {
     #[schema(example = "5bd1e99500c0ffee00c0ffee")]
     pub(crate) receipt: Option<String>,
     pub(crate) state: PlacedState,
-    #[schema(value_type = CallWishSchema)]
     call: CallWish,
 }
 
@@ -61,21 +58,6 @@ impl PlacedCall {
         let (receipt, state) = (Some(id.clone()), PlacedState::Placed);
         Self { id, receipt, state, call: CallWish::Robot(trip) }
     }
-}
-
-/// Reads what is called for by its `kind`, so that an error says what is wrong with a call of that kind.
-pub(crate) fn wish<'de, D: Deserializer<'de>>(from: D) -> Result<CallWish, D::Error> {
-    let value = serde_json::Value::deserialize(from)?;
-    let read = match value["kind"].as_str() {
-        Some("robot") => serde_json::from_value(value).map(CallWish::Robot),
-        Some("hall" | "destination" | "car") => serde_json::from_value(value).map(CallWish::Order),
-        _ => {
-            let kind = &value["kind"];
-            let kinds = "the kinds of calls are `hall`, `destination`, `car` and `robot`";
-            return Err(D::Error::custom(format!("unknown kind {kind}: {kinds}")));
-        }
-    };
-    read.map_err(D::Error::custom)
 }
 
 /// Whether an id of a request is one: 1 to 64 bytes without control characters.
@@ -139,8 +121,7 @@ fn hash(what: &'static str, parts: [&[u8]; 2]) -> [u8; 8] {
 }
 
 pub(crate) fn id_reused() -> Problem {
-    Problem::new(
-        StatusCode::CONFLICT,
+    Problem::conflict(
         "request_id_reused",
         "an earlier request with this request_id was for another call: use a new id for each call",
     )

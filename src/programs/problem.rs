@@ -5,7 +5,8 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::operator::{ErrorCode, Refused};
+/// It is unknown what became of the request.
+const NO_ANSWER: &str = "no_answer";
 
 /// Why a request failed. Nothing was changed, except that after `no_answer` an order may have been
 /// placed.
@@ -21,7 +22,7 @@ pub(crate) struct Problem {
     #[schema(example = 422)]
     status: u16,
     /// Why, for people.
-    detail: String,
+    pub(crate) detail: String,
     /// Why, for programs.
     #[schema(example = "no_such_button")]
     code: &'static str,
@@ -42,12 +43,29 @@ impl Problem {
         Self::new(StatusCode::BAD_REQUEST, "malformed", detail)
     }
 
-    pub(crate) fn busy(detail: impl Into<String>) -> Self {
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", detail)
+    pub(crate) fn unprocessable(code: &'static str, detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, code, detail)
     }
 
+    pub(crate) fn conflict(code: &'static str, detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::CONFLICT, code, detail)
+    }
+
+    pub(crate) fn unavailable(code: &'static str, detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, code, detail)
+    }
+
+    pub(crate) fn busy(detail: impl Into<String>) -> Self {
+        Self::unavailable("busy", detail)
+    }
+
+    /// The node's loop does not answer, or not in time.
     pub(crate) fn no_answer() -> Self {
-        Refused::no_answer().into()
+        Self::unavailable(NO_ANSWER, "the node does not answer; it may be stopping")
+    }
+
+    pub(crate) fn is_no_answer(&self) -> bool {
+        self.code == NO_ANSWER
     }
 
     /// The node is at fault, and the log has the reason.
@@ -71,30 +89,6 @@ impl Problem {
 
     pub(crate) fn status(&self) -> StatusCode {
         StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
-    }
-}
-
-impl From<Refused> for Problem {
-    fn from(Refused { code, message }: Refused) -> Self {
-        let (status, code) = match code {
-            ErrorCode::Malformed => (StatusCode::BAD_REQUEST, "malformed"),
-            ErrorCode::NoSuchButton => (StatusCode::UNPROCESSABLE_ENTITY, "no_such_button"),
-            ErrorCode::UnknownCar => (StatusCode::UNPROCESSABLE_ENTITY, "unknown_car"),
-            ErrorCode::TooManyTrips => (StatusCode::CONFLICT, "too_many_trips"),
-            ErrorCode::FireRecall => (StatusCode::CONFLICT, "fire_recall"),
-            ErrorCode::NoFireRecall => (StatusCode::CONFLICT, "no_fire_recall"),
-            ErrorCode::EmergencyPower => (StatusCode::CONFLICT, "emergency_power"),
-            ErrorCode::NotInService => (StatusCode::CONFLICT, "not_in_service"),
-            ErrorCode::FloorLocked => (StatusCode::CONFLICT, "floor_locked"),
-            ErrorCode::NameTaken => (StatusCode::CONFLICT, "name_taken"),
-            ErrorCode::NoToken => (StatusCode::NOT_FOUND, "no_token"),
-            ErrorCode::TooManyTokens => (StatusCode::CONFLICT, "too_many_tokens"),
-            ErrorCode::TooManySettings => (StatusCode::CONFLICT, "too_many_settings"),
-            ErrorCode::FaultsNotAllowed => (StatusCode::FORBIDDEN, "faults_not_allowed"),
-            ErrorCode::NoJournal => (StatusCode::SERVICE_UNAVAILABLE, "no_journal"),
-            ErrorCode::NoAnswer => (StatusCode::SERVICE_UNAVAILABLE, "no_answer"),
-        };
-        Self::new(status, code, message)
     }
 }
 

@@ -76,9 +76,8 @@ pub(crate) fn owner(identity: &TokenHash) -> u32 {
 }
 
 pub(crate) fn floor(index: u8) -> Result<Floor, Problem> {
-    Floor::try_from(index).map_err(|cause| {
-        Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "no_such_button", cause.to_string())
-    })
+    Floor::try_from(index)
+        .map_err(|cause| Problem::unprocessable("no_such_button", cause.to_string()))
 }
 
 pub(crate) fn not_open() -> Problem {
@@ -90,26 +89,27 @@ pub(crate) fn other_owner(detail: &str) -> Problem {
 }
 
 pub(crate) fn no_car(detail: &dyn Display) -> Problem {
-    Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "unknown_car", detail.to_string())
+    Problem::unprocessable("unknown_car", detail.to_string())
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "map_err hands it over")]
-pub(crate) fn refused(cause: SessionRefused) -> Problem {
-    let (status, code) = match &cause {
-        SessionRefused::NoSuchFloor { .. } | SessionRefused::SameFloor(_) => {
-            (StatusCode::UNPROCESSABLE_ENTITY, "no_such_button")
+impl From<SessionRefused> for Problem {
+    fn from(cause: SessionRefused) -> Self {
+        let text = cause.to_string();
+        match cause {
+            SessionRefused::NoSuchFloor { .. } | SessionRefused::SameFloor(_) => {
+                Self::unprocessable("no_such_button", text)
+            }
+            SessionRefused::UnknownCar(_) => Self::unprocessable("unknown_car", text),
+            SessionRefused::Time => Self::malformed(text),
+            SessionRefused::Recalled => Self::conflict("fire_recall", text),
+            SessionRefused::EmergencyPower => Self::conflict("emergency_power", text),
+            SessionRefused::FloorLocked(_) => Self::conflict("floor_locked", text),
+            SessionRefused::TooMany => Self::conflict("too_many_sessions", text),
+            SessionRefused::Reused => Self::conflict("request_id_reused", text),
+            SessionRefused::NotOpen => not_open(),
+            SessionRefused::Setting(_) => Self::conflict("too_many_settings", text),
         }
-        SessionRefused::UnknownCar(_) => (StatusCode::UNPROCESSABLE_ENTITY, "unknown_car"),
-        SessionRefused::Time => (StatusCode::BAD_REQUEST, "malformed"),
-        SessionRefused::Recalled => (StatusCode::CONFLICT, "fire_recall"),
-        SessionRefused::EmergencyPower => (StatusCode::CONFLICT, "emergency_power"),
-        SessionRefused::FloorLocked(_) => (StatusCode::CONFLICT, "floor_locked"),
-        SessionRefused::TooMany => (StatusCode::CONFLICT, "too_many_sessions"),
-        SessionRefused::Reused => (StatusCode::CONFLICT, "request_id_reused"),
-        SessionRefused::NotOpen => return not_open(),
-        SessionRefused::Setting(_) => (StatusCode::CONFLICT, "too_many_settings"),
-    };
-    Problem::new(status, code, cause.to_string())
+    }
 }
 
 const _: () = assert!(USUAL_HOLD <= LONGEST_HOLD);

@@ -7,85 +7,50 @@ use std::time::{Duration, SystemTime};
 use elevator_driver::Floor;
 use elevator_fleet::model::{Call, Timestamp};
 use elevator_fleet::node::{ReleaseRefused, Status};
-use elevator_fleet::settings::SessionEnd;
-use tracing::{debug, warn};
+use tracing::warn;
 
 use super::Running;
 use crate::journal::{Account, AuditEvent, Journal, Work};
 use crate::log;
 use crate::mqtt::Mqtt;
-use crate::operator::{Author, FaultInjection, Query, Reply, Request, SessionChange, TokenError};
+use crate::operator::{FaultInjection, Request, TokenError};
 use crate::programs::owner;
 use crate::tokens::{Change as TokenChange, Tokens};
 
 impl Running {
     pub(super) fn answer(&mut self, request: Request, now: Timestamp) {
-        let Request { query, reply } = request;
-        let answer = match query {
-            Query::Status => Reply::Status(Box::new(self.status(now))),
-            Query::Follow(id) => Reply::Followed(self.node.followed_call(id)),
-            Query::Order(call, access) => Reply::Order(self.node.handle_order(&call, access, now)),
-            Query::Network(cable) => {
+        if let Some(author) = request.author() {
+            self.commands.author = Some(author);
+        }
+        match request {
+            Request::Status(reply) => reply.send(Box::new(self.status(now))),
+            Request::Network(cable, reply) => {
                 if self.faults == FaultInjection::Allowed {
                     warn!(?cable, "faults are injected into the network");
                     self.mesh.set_cable(cable);
                 }
-                Reply::Network(self.faults)
+                reply.send(self.faults);
             }
-            Query::Command(command, author) => {
-                let Author { operator, reason, .. } = author.clone();
-                self.commands.author = Some(author);
-                let done = self.node.handle_command(command, &operator, reason.as_deref(), now);
-                Reply::Command(done)
+            Request::Release { floor, time, account, reply } => {
+                reply.send(self.release(floor, time, account, now));
             }
-            Query::Place(request) => Reply::Requested(self.node.handle_request(&request, now)),
-            Query::Earlier(request) => Reply::Earlier(self.node.earlier(&request)),
-            Query::OpenSession(request) => Reply::Session(self.node.handle_session(&request, now)),
-            Query::ChangeSession { id, change, bearer } => {
-                let changed = match change {
-                    SessionChange::Stop(account) => {
-                        let operator = bearer.clone();
-                        self.commands.author = Some(Author { operator, reason: None, account });
-                        let end = Some(SessionEnd::Operator);
-                        self.node.handle_session_end(id, end, &bearer, now)
-                    }
-                    SessionChange::Floor { floor, seconds, access } => {
-                        let by = (access, bearer.as_str());
-                        self.node.handle_session_floor(id, floor, seconds, by, now)
-                    }
-                    SessionChange::End => self.node.handle_session_end(id, None, &bearer, now),
-                    SessionChange::Withdraw => {
-                        let end = Some(SessionEnd::Withdrawn);
-                        self.node.handle_session_end(id, end, &bearer, now)
-                    }
-                };
-                Reply::Session(changed.map(|session| (session, false)))
+            Request::Token { change, by, reply } => {
+                reply.send(self.change_token(&change, &by.operator, now));
             }
-            Query::Release { floor, time, account } => {
-                Reply::Released(self.release(floor, time, account, now))
-            }
-            Query::Token { change, operator, account } => {
-                self.commands.author =
-                    Some(Author { operator: operator.clone(), reason: None, account });
-                Reply::Token(self.change_token(&change, &operator, now))
-            }
-            Query::Audit => Reply::Audit(self.disk.ask(Journal::audit)),
-            Query::Presses => {
+            Request::Audit(reply) => reply.send(self.disk.ask(Journal::audit)),
+            Request::Presses(reply) => {
                 // The press that takes its place takes over its promise.
                 let is_promised = |press, call: &Call| {
                     let present = self.node.orders().present(press, call);
                     present.into_iter().any(|press| self.node.has_promised(press))
                 };
-                let presses = self.presses.latest(is_promised, now, SystemTime::now());
-                Reply::Presses(presses, self.presses.forgotten())
+                reply.send(self.presses.latest(is_promised, now, SystemTime::now()));
             }
-            Query::Statistics => Reply::Statistics(self.disk.ask(Journal::statistics)),
-            Query::KeepStatistics(changes) => {
-                Reply::StatisticsKept(self.disk.queue(Work::KeepStatistics(changes)))
+            Request::Statistics(reply) => reply.send(self.disk.ask(Journal::statistics)),
+            Request::KeepStatistics(changes, reply) => {
+                reply.send(self.disk.queue(Work::KeepStatistics(changes)));
             }
-        };
-        if reply.send(answer).is_err() {
-            debug!("an operator did not wait for the answer");
+            Request::OfNode(request) => request.answer(&mut self.node, now),
         }
     }
 

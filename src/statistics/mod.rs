@@ -22,11 +22,11 @@ use std::time::Duration;
 
 #[cfg(test)]
 pub(crate) use self::histogram::BINS;
-pub(crate) use self::quarter::Quarter;
-pub(crate) use self::report::Asked;
 #[cfg(test)]
-pub(crate) use self::tally::Kind;
-pub(crate) use self::tally::{CarState, Tally};
+pub(crate) use self::quarter::Kind;
+pub(crate) use self::quarter::{CarState, Quarter};
+pub(crate) use self::report::Asked;
+pub(crate) use self::tally::Tally;
 pub(crate) use self::week::{Changes, Slot, Window};
 
 /// Whole milliseconds, at most those of 49 days.

@@ -1,19 +1,22 @@
 //! A window of the week, as the API says it.
 
-use std::fmt::Write as _;
+use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime};
 
+use elevator_fleet::model::NodeId;
 use liftmesh_api::{CarShare, FloorShare, HourShare, Period, Share, Statistics, Times, Waiting};
 
 use super::histogram::Histogram;
-use super::quarter::{FloorCalls, Quarter};
+use super::quarter::Quarter;
 use super::week::{QUARTER, Slot, Week, Window};
 
 /// The edges of the distribution, in seconds. Each is one of a bin.
-const EDGES: [u64; 15] = [0, 5, 10, 15, 20, 25, 30, 40, 50, 60, 90, 120, 180, 300, 600];
+const EDGES: [u32; 15] = [0, 5, 10, 15, 20, 25, 30, 40, 50, 60, 90, 120, 180, 300, 600];
 
-/// The kinds of times in the CSV, with the names of their columns.
-const COLUMNS: [&str; 4] = ["hall", "destination", "car", "journey"];
+/// The columns of the CSV: the kinds of times, what is said of each, and the states of cars.
+const KINDS: [&str; 4] = ["hall", "destination", "car", "journey"];
+const TIMES: [&str; 7] = ["calls", "mean", "p50", "p90", "p95", "p99", "longest"];
+const STATES: [&str; 3] = ["in_service", "reserved", "down"];
 
 #[derive(Debug, Clone)]
 pub(crate) struct Asked {
@@ -25,32 +28,27 @@ pub(crate) struct Asked {
     pub(crate) at: SystemTime,
 }
 
-impl Window {
-    /// How many quarters make a period of this window.
-    fn quarters_of_period(self) -> u32 {
-        match self {
-            Self::Hour | Self::Day => 1,
-            Self::Week => 4,
-        }
-    }
-}
-
 impl Week {
     pub(crate) fn statistics(&self, asked: &Asked) -> Statistics {
         let present = Slot::of(asked.at);
+        // How many quarters make a period.
+        let length = match asked.window {
+            Window::Hour | Window::Day => 1,
+            Window::Week => 4,
+        };
         let mut all = Quarter::default();
         let mut periods: Vec<(Slot, Quarter)> = Vec::new();
-        let mut hours = Hours::new(asked);
-        let length = asked.window.quarters_of_period();
+        let mut hours = [(); 24].map(|()| Quarter::default());
         for (slot, quarter) in self.within(asked.window, present) {
             all.add(quarter);
-            hours.add(slot, quarter);
+            hours[hour_of(slot, asked.utc_offset)].add(quarter);
             let begins = Slot(slot.0 - slot.0 % length);
             match periods.last_mut() {
                 Some((last, period)) if *last == begins => period.add(quarter),
                 _ => periods.push((begins, quarter.clone())),
             }
         }
+        let [hall, destination, car, journeys] = all.times.each_ref().map(times);
         Statistics {
             node: asked.node.clone(),
             window: asked.window.name().to_owned(),
@@ -60,27 +58,12 @@ impl Week {
             watched: seconds(all.watched),
             floors: asked.floors,
             utc_offset: asked.utc_offset,
-            waiting: Waiting {
-                landing: times(&all.landings()),
-                hall: times(&all.hall),
-                destination: times(&all.destination),
-                car: times(&all.car),
-            },
-            journeys: times(&all.journeys),
+            waiting: Waiting { landing: times(&all.landings()), hall, destination, car },
+            journeys,
             distribution: distribution(&all),
-            by_floor: hours.floors(&all),
-            by_hour: hours.shares,
-            cars: all
-                .cars
-                .iter()
-                .map(|(car, time)| CarShare {
-                    car: car.to_string(),
-                    availability: ratio(time.in_service.into(), time.watched()),
-                    in_service: seconds(time.in_service),
-                    reserved: seconds(time.reserved),
-                    down: seconds(time.down),
-                })
-                .collect(),
+            by_floor: (0..asked.floors).map(|floor| floor_share(floor, &all, &hours)).collect(),
+            by_hour: (0..).zip(&hours).map(|(hour, quarter)| hour_share(hour, quarter)).collect(),
+            cars: all.cars.iter().map(|(car, times)| car_share(car, *times)).collect(),
             period: u32::try_from(QUARTER.as_secs()).unwrap_or_default() * length,
             periods: periods.iter().map(|(slot, quarter)| period(*slot, quarter)).collect(),
         }
@@ -88,104 +71,29 @@ impl Week {
 
     /// The quarters of a window as CSV (RFC 4180): a head, and a row for each.
     pub(crate) fn csv(&self, asked: &Asked) -> String {
-        let present = Slot::of(asked.at);
-        let mut all = Quarter::default();
-        self.within(asked.window, present).for_each(|(_, quarter)| all.add(quarter));
-        let floors: Vec<u8> = (0..asked.floors).collect();
-        let mut text = String::from("start,watched");
-        for kind in COLUMNS {
-            for column in ["calls", "mean", "p50", "p90", "p95", "p99", "longest"] {
-                push(&mut text, format_args!(",{kind}_{column}"));
+        let quarters: Vec<_> = self.within(asked.window, Slot::of(asked.at)).collect();
+        let cars: BTreeSet<_> = quarters.iter().flat_map(|(_, it)| it.cars.keys()).collect();
+        let mut head = vec!["start".to_owned(), "watched".to_owned()];
+        head.extend(KINDS.iter().flat_map(|kind| TIMES.map(|time| format!("{kind}_{time}"))));
+        head.extend((0..asked.floors).map(|floor| format!("floor_{floor}_calls")));
+        head.extend(cars.iter().flat_map(|car| STATES.map(|state| format!("car_{car}_{state}"))));
+        let row = |(slot, quarter): (Slot, &Quarter)| {
+            let mut row = vec![moment(slot.begins()), seconds(quarter.watched).to_string()];
+            for times in quarter.times.each_ref().map(times) {
+                let Times { calls, mean, p50, p90, p95, p99, longest } = times;
+                row.push(calls.to_string());
+                let said = [mean, p50, p90, p95, p99, longest];
+                row.extend(said.map(|time| time.map(|time| time.to_string()).unwrap_or_default()));
             }
-        }
-        for floor in &floors {
-            push(&mut text, format_args!(",floor_{floor}_calls"));
-        }
-        for car in all.cars.keys() {
-            for state in ["in_service", "reserved", "down"] {
-                push(&mut text, format_args!(",car_{car}_{state}"));
-            }
-        }
-        text.push_str("\r\n");
-        for (slot, quarter) in self.within(asked.window, present) {
-            let watched = seconds(quarter.watched);
-            push(&mut text, format_args!("{},{watched}", moment(slot.begins())));
-            let kinds = [&quarter.hall, &quarter.destination, &quarter.car, &quarter.journeys];
-            for times in kinds.map(times) {
-                push(&mut text, format_args!(",{}", times.calls));
-                let Times { calls: _, mean, p50, p90, p95, p99, longest } = times;
-                for time in [mean, p50, p90, p95, p99, longest] {
-                    text.push(',');
-                    if let Some(time) = time {
-                        push(&mut text, format_args!("{time}"));
-                    }
-                }
-            }
-            for floor in &floors {
-                let calls = quarter.floors.get(floor).copied().unwrap_or_default().sum();
-                push(&mut text, format_args!(",{calls}"));
-            }
-            for car in all.cars.keys() {
-                let time = quarter.cars.get(car).copied().unwrap_or_default();
-                for time in [time.in_service, time.reserved, time.down] {
-                    push(&mut text, format_args!(",{}", seconds(time)));
-                }
-            }
-            text.push_str("\r\n");
-        }
-        text
-    }
-}
-
-/// The calls by hour of the day.
-struct Hours {
-    floors: u8,
-    utc_offset: i16,
-    shares: Vec<HourShare>,
-    by_floor: Vec<[u64; 24]>,
-}
-
-impl Hours {
-    fn new(asked: &Asked) -> Self {
-        let share = |hour| HourShare { hour, hall: 0, destination: 0, car: 0 };
-        Self {
-            floors: asked.floors,
-            utc_offset: asked.utc_offset,
-            shares: (0..24).map(share).collect(),
-            by_floor: vec![[0; 24]; asked.floors.into()],
-        }
-    }
-
-    fn add(&mut self, slot: Slot, quarter: &Quarter) {
-        let hour = hour_of(slot, self.utc_offset);
-        if let Some(share) = self.shares.get_mut(hour) {
-            share.hall += quarter.hall.count();
-            share.destination += quarter.destination.count();
-            share.car += quarter.car.count();
-        }
-        for (floor, calls) in &quarter.floors {
-            let hours = self.by_floor.get_mut(usize::from(*floor));
-            if let Some(count) = hours.and_then(|hours| hours.get_mut(hour)) {
-                *count += calls.sum();
-            }
-        }
-    }
-
-    fn floors(&self, all: &Quarter) -> Vec<FloorShare> {
-        let share = |floor: u8| {
-            let calls = all.floors.get(&floor).copied().unwrap_or_default();
-            let FloorCalls { up, down, destination, car } = calls;
-            let hours = self.by_floor.get(usize::from(floor)).map(|hours| hours.to_vec());
-            FloorShare {
-                floor,
-                up: up.into(),
-                down: down.into(),
-                destination: destination.into(),
-                car: car.into(),
-                hours: hours.unwrap_or_default(),
-            }
+            row.extend((0..asked.floors).map(|floor| calls(quarter, floor).to_string()));
+            row.extend(cars.iter().flat_map(|car| {
+                let times = quarter.cars.get(*car).copied().unwrap_or_default();
+                times.map(|time| seconds(time).to_string())
+            }));
+            row
         };
-        (0..self.floors).map(share).collect()
+        let rows = [head].into_iter().chain(quarters.into_iter().map(row));
+        rows.map(|row| row.join(",") + "\r\n").collect()
     }
 }
 
@@ -195,47 +103,60 @@ fn hour_of(slot: Slot, utc_offset: i16) -> usize {
     usize::try_from(minutes.div_euclid(60).rem_euclid(24)).unwrap_or_default()
 }
 
+/// The calls of a floor, of all kinds.
+fn calls(quarter: &Quarter, floor: u8) -> u64 {
+    let calls = quarter.floors.get(&floor).copied().unwrap_or_default();
+    calls.into_iter().map(u64::from).sum()
+}
+
+fn floor_share(floor: u8, all: &Quarter, hours: &[Quarter]) -> FloorShare {
+    let counts = all.floors.get(&floor).copied().unwrap_or_default();
+    let [up, down, destination, car] = counts.map(u64::from);
+    let hours = hours.iter().map(|hour| calls(hour, floor)).collect();
+    FloorShare { floor, up, down, destination, car, hours }
+}
+
+fn hour_share(hour: u8, quarter: &Quarter) -> HourShare {
+    let [hall, destination, car, _] = quarter.times.each_ref().map(Histogram::count);
+    HourShare { hour, hall, destination, car }
+}
+
+fn car_share(car: &NodeId, times: [u32; 3]) -> CarShare {
+    let [in_service, reserved, down] = times.map(seconds);
+    let watched = in_service + reserved + down;
+    let availability =
+        (watched > 0.0).then(|| (in_service / watched * 10_000.0).round() / 10_000.0);
+    CarShare { car: car.to_string(), availability, in_service, reserved, down }
+}
+
 fn period(slot: Slot, quarter: &Quarter) -> Period {
+    let [.., car, journeys] = quarter.times.each_ref().map(times);
     Period {
         start: moment(slot.begins()),
         watched: seconds(quarter.watched),
         landing: times(&quarter.landings()),
-        car: times(&quarter.car),
-        journeys: times(&quarter.journeys),
+        car,
+        journeys,
     }
 }
 
 fn distribution(all: &Quarter) -> Vec<Share> {
     let ends = EDGES.into_iter().skip(1).map(Some).chain([None]);
-    let share = |(from, to): (u64, Option<u64>)| {
-        let of = |histogram: &Histogram| {
-            histogram.between(Duration::from_secs(from), to.map(Duration::from_secs))
-        };
-        let time = |seconds| Duration::from_secs(seconds).as_secs_f64();
-        Share {
-            from: time(from),
-            to: to.map(time),
-            hall: of(&all.hall),
-            destination: of(&all.destination),
-            car: of(&all.car),
-            journeys: of(&all.journeys),
-        }
+    let share = |(from, to): (u32, Option<u32>)| {
+        let time = |seconds: u32| Duration::from_secs(seconds.into());
+        let of = |times: &Histogram| times.between(time(from), to.map(time));
+        let [hall, destination, car, journeys] = all.times.each_ref().map(of);
+        Share { from: from.into(), to: to.map(f64::from), hall, destination, car, journeys }
     };
     EDGES.into_iter().zip(ends).map(share).collect()
 }
 
 fn times(histogram: &Histogram) -> Times {
     let seconds = |time: Option<Duration>| time.map(|time| time.as_secs_f64());
-    let percentile = |per_cent| seconds(histogram.percentile(per_cent));
-    Times {
-        calls: histogram.count(),
-        mean: seconds(histogram.mean()),
-        p50: percentile(50),
-        p90: percentile(90),
-        p95: percentile(95),
-        p99: percentile(99),
-        longest: seconds(histogram.longest()),
-    }
+    let [p50, p90, p95, p99] =
+        [50, 90, 95, 99].map(|per_cent| seconds(histogram.percentile(per_cent)));
+    let (mean, longest) = (seconds(histogram.mean()), seconds(histogram.longest()));
+    Times { calls: histogram.count(), mean, p50, p90, p95, p99, longest }
 }
 
 /// Seconds of milliseconds.
@@ -243,21 +164,8 @@ fn seconds(millis: u32) -> f64 {
     f64::from(millis) / 1000.0
 }
 
-/// To four places.
-#[expect(clippy::cast_precision_loss, reason = "a week has few milliseconds")]
-fn ratio(part: u64, whole: u64) -> Option<f64> {
-    (whole > 0).then(|| (part as f64 / whole as f64 * 10_000.0).round() / 10_000.0)
-}
-
 fn moment(at: SystemTime) -> String {
     humantime::format_rfc3339_seconds(at).to_string()
-}
-
-/// Text never refuses.
-fn push(text: &mut String, more: std::fmt::Arguments<'_>) {
-    if text.write_fmt(more).is_err() {
-        debug_assert!(false, "a string takes everything");
-    }
 }
 
 #[cfg(test)]
@@ -295,7 +203,7 @@ mod tests {
     fn every_edge_of_the_distribution_is_one_of_a_bin() {
         let edges: Vec<_> = (0..BINS).map(|bin| bin_edges(bin).0).collect();
         for edge in EDGES {
-            assert!(edges.contains(&Duration::from_secs(edge)), "{edge}");
+            assert!(edges.contains(&Duration::from_secs(edge.into())), "{edge}");
         }
     }
 

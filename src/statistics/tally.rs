@@ -6,6 +6,7 @@ use std::time::Duration;
 use elevator_driver::Floor;
 use elevator_fleet::model::{Call, CarView, HallCall, Mode, NodeId};
 
+use super::quarter::CarState;
 use super::week::{Slot, Week};
 
 /// The most passengers with a destination whose arrival is awaited; further journeys don't count.
@@ -17,23 +18,6 @@ const LONGEST_JOURNEY: Duration = Duration::from_hours(1);
 /// If more time than this passes between two looks at the cars, the process did not run meanwhile, and
 /// has not watched them.
 const LONGEST_WATCH: Duration = Duration::from_mins(1);
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Hall,
-    Destination,
-    Car,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum CarState {
-    /// Hall calls may be assigned to it.
-    InService,
-    /// Somebody has taken it out of the group, by a key, by a command or by a fire recall.
-    Reserved,
-    /// It can't serve: it hung, its door is blocked, its node is not heard…
-    Down,
-}
 
 impl CarState {
     pub(crate) fn of(view: &CarView) -> Self {
@@ -71,28 +55,25 @@ impl Tally {
         at: Duration,
         slot: Slot,
     ) {
-        let kind = match call {
-            Call::Hall(HallCall { to: None, .. }) => Kind::Hall,
-            Call::Hall(HallCall { to: Some(to), .. }) => {
-                if let Some(car) = car {
-                    self.begin_journey(car, *to, Journey { waited, entered: at });
+        match call {
+            Call::Hall(HallCall { to, .. }) => {
+                if let Some((to, car)) = to.zip(car) {
+                    self.begin_journey(car, to, Journey { waited, entered: at });
                 }
-                Kind::Destination
             }
             Call::Car { car, floor } => {
                 let arrived = self.journeys.remove(&(car.clone(), *floor)).unwrap_or_default();
                 for journey in &arrived {
                     let time = journey.waited + at.saturating_sub(journey.entered);
-                    self.week.quarter(slot).journeys.record(time);
+                    self.week.quarter(slot).record_journey(time);
                 }
                 if !arrived.is_empty() {
                     // The car has made this call itself, for its passengers: nobody has pressed it.
                     return;
                 }
-                Kind::Car
             }
-        };
-        self.week.quarter(slot).record_call(kind, call, waited);
+        }
+        self.week.quarter(slot).record_call(call, waited);
     }
 
     fn begin_journey(&mut self, car: &NodeId, to: Floor, journey: Journey) {
@@ -130,7 +111,7 @@ mod tests {
     use elevator_driver::Direction;
 
     use super::*;
-    use crate::statistics::{Quarter, Window};
+    use crate::statistics::{Kind, Quarter, Window};
 
     const NOW: Slot = Slot(7);
 
@@ -152,6 +133,12 @@ mod tests {
         all
     }
 
+    /// How many there are, and their mean.
+    fn of(quarter: &Quarter, kind: Kind) -> (u64, Option<Duration>) {
+        let times = &quarter.times[kind as usize];
+        (times.count(), times.mean())
+    }
+
     #[test]
     fn calls_count_by_kind_and_floor_when_they_are_served() {
         let mut tally = Tally::default();
@@ -162,10 +149,9 @@ mod tests {
             tally.record_served(call, seconds(waited), Some(&name("A")), seconds(99), NOW);
         }
         let quarter = quarter(&tally);
-        assert_eq!((quarter.hall.count(), quarter.car.count()), (3, 1));
-        assert_eq!(quarter.hall.mean(), Some(seconds(20)));
-        assert_eq!((quarter.floors[&3].up, quarter.floors[&3].down), (2, 1));
-        assert_eq!(quarter.floors[&5].car, 1);
+        assert_eq!(of(&quarter, Kind::Hall), (3, Some(seconds(20))));
+        assert_eq!(of(&quarter, Kind::Car), (1, Some(seconds(7))));
+        assert_eq!((quarter.floors[&3], quarter.floors[&5]), ([2, 1, 0, 0], [0, 0, 0, 1]));
     }
 
     #[test]
@@ -178,12 +164,13 @@ mod tests {
         tally.record_served(&other, seconds(3), Some(&name("B")), seconds(110), NOW);
         tally.record_served(&ride, seconds(20), Some(&name("A")), seconds(121), NOW);
         let seen = quarter(&tally);
-        assert_eq!((seen.journeys.count(), seen.journeys.mean()), (1, Some(seconds(33))));
-        assert_eq!((seen.destination.count(), seen.destination.mean()), (1, Some(seconds(12))));
+        assert_eq!(of(&seen, Kind::Journey), (1, Some(seconds(33))));
+        assert_eq!(of(&seen, Kind::Destination), (1, Some(seconds(12))));
         // The ride is no press of a passenger; the call of the other car is.
-        assert_eq!((seen.car.count(), seen.car.mean()), (1, Some(seconds(3))));
+        assert_eq!(of(&seen, Kind::Car), (1, Some(seconds(3))));
         tally.record_served(&ride, seconds(5), Some(&name("A")), seconds(200), NOW);
-        assert_eq!((quarter(&tally).car.count(), quarter(&tally).journeys.count()), (2, 1));
+        let seen = quarter(&tally);
+        assert_eq!((of(&seen, Kind::Car).0, of(&seen, Kind::Journey).0), (2, 1));
     }
 
     #[test]
@@ -211,8 +198,6 @@ mod tests {
         tally.record_cars([(&a, CarState::Down)], seconds(501), NOW);
         let seen = quarter(&tally);
         assert_eq!(seen.watched, 16_000);
-        let a = seen.cars[&a];
-        assert_eq!((a.in_service, a.reserved, a.down), (10_000, 5_000, 1_000));
-        assert_eq!((seen.cars[&b].down, seen.cars[&b].watched()), (10_000, 10_000));
+        assert_eq!((seen.cars[&a], seen.cars[&b]), ([10_000, 5_000, 1_000], [0, 0, 10_000]));
     }
 }

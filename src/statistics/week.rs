@@ -113,30 +113,19 @@ impl Week {
         }
     }
 
-    /// What has changed since the last call. If it can't be written, give it back to
-    /// [`postpone`](Self::postpone).
-    pub(crate) fn take_changes(&mut self) -> Changes {
-        let changed = std::mem::take(&mut self.changed);
-        let quarters = changed.into_iter().filter_map(|slot| {
-            let quarter = self.quarters.get(&slot)?;
-            Some((slot, quarter.clone()))
+    /// What has changed since the last call of [`on_written`](Self::on_written).
+    pub(crate) fn changes(&self) -> Changes {
+        let changed = self.changed.iter().filter_map(|slot| {
+            let quarter = self.quarters.get(slot)?;
+            Some((*slot, quarter.clone()))
         });
-        let changed = quarters.collect();
-        Changes { changed, removed: std::mem::take(&mut self.removed).into_iter().collect() }
+        Changes { changed: changed.collect(), removed: self.removed.iter().copied().collect() }
     }
 
-    /// Counts these changes as not written.
-    pub(crate) fn postpone(&mut self, changes: &Changes) {
-        for (slot, _) in &changes.changed {
-            if self.quarters.contains_key(slot) {
-                self.changed.insert(*slot);
-            }
-        }
-        for slot in &changes.removed {
-            if !self.quarters.contains_key(slot) {
-                self.removed.insert(*slot);
-            }
-        }
+    /// All changes are written.
+    pub(crate) fn on_written(&mut self) {
+        self.changed.clear();
+        self.removed.clear();
     }
 
     /// The quarters of a window that ends with the present one, the oldest first.
@@ -170,18 +159,6 @@ mod tests {
         week.within(window, NOW).map(|(slot, _)| slot.0).collect()
     }
 
-    #[test]
-    fn a_window_ends_with_the_present_quarter() {
-        let mut week = Week::default();
-        for slot in NOW.0 - 700..NOW.0 + 3 {
-            count(&mut week, Slot(slot));
-        }
-        assert_eq!(slots(&week, Window::Hour), (NOW.0 - 4..=NOW.0).collect::<Vec<_>>());
-        assert_eq!(slots(&week, Window::Day).len(), 97);
-        assert_eq!(slots(&week, Window::Week).len(), 673);
-        assert_eq!(week.quarters.len(), KEPT);
-    }
-
     /// A wall clock that is wrong by years for an hour.
     #[test]
     fn a_wrong_wall_clock_costs_a_quarter_for_each_of_its_quarters() {
@@ -196,6 +173,7 @@ mod tests {
         }
         assert!(week.quarters.len() <= KEPT);
         assert_eq!(week.first(NOW), Some(Slot(NOW.0 - 672)));
+        assert_eq!(slots(&week, Window::Hour), (NOW.0 - 4..=NOW.0).collect::<Vec<_>>());
         let lost = 673 - slots(&week, Window::Week).len();
         assert!(lost <= 8, "{lost} quarters are lost");
         assert_eq!(slots(&week, Window::Day).len(), 97);
@@ -211,30 +189,21 @@ mod tests {
     fn only_changes_are_written_and_none_is_forgotten() {
         let mut week = Week::default();
         count(&mut week, NOW);
-        let first = week.take_changes();
-        assert_eq!(first.changed.len(), 1);
-        assert!(week.take_changes().is_empty());
-        week.postpone(&first);
-        assert_eq!(week.take_changes(), first);
-        week.restore(vec![(Slot(NOW.0 - 1), Quarter::default())], NOW);
-        assert!(week.take_changes().is_empty());
+        assert_eq!(week.changes().changed.len(), 1);
+        week.on_written();
+        assert!(week.changes().is_empty());
+        // What the run before has counted is there, and added to the present quarter.
+        let mut before = Quarter::default();
+        before.record_watch(Duration::from_mins(1));
+        week.restore(vec![(Slot(NOW.0 - 1), before.clone()), (NOW, before)], NOW);
+        assert_eq!(week.quarters[&NOW].watched, 61_000);
+        assert!(week.changes().is_empty());
         for slot in NOW.0..NOW.0 + 690 {
             count(&mut week, Slot(slot));
         }
-        let later = week.take_changes();
+        let later = week.changes();
         assert_eq!(later.removed.first(), Some(&Slot(NOW.0 - 1)));
         assert_eq!(later.changed.len(), KEPT);
-    }
-
-    /// What the run before has counted in the present quarter is added, whenever it arrives.
-    #[test]
-    fn a_restored_quarter_is_added_to_the_present_one() {
-        let mut week = Week::default();
-        count(&mut week, NOW);
-        let mut before = Quarter::default();
-        before.record_watch(Duration::from_mins(1));
-        week.restore(vec![(NOW, before)], NOW);
-        assert_eq!(week.take_changes().changed[0].1.watched, 61_000);
     }
 
     #[test]

@@ -19,6 +19,7 @@ use std::time::{Duration, SystemTime};
 pub use elevator_fleet::settings::Scope;
 use elevator_fleet::settings::{self, Key, Name, Setting, Settings};
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 use zeroize::Zeroizing;
 
 pub(crate) use self::stored::StoredTokens;
@@ -167,34 +168,36 @@ pub(crate) fn draw() -> Result<Zeroizing<String>, getrandom::Error> {
     Ok(text)
 }
 
-/// Whether a text looks like a token.
-pub(crate) fn is_token(text: &str) -> bool {
-    text.starts_with(PREFIX)
-}
-
 /// What an operator wants to become of a token.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "change", rename_all = "snake_case")]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = TokenChange)]
+#[serde(tag = "kind", rename_all = "snake_case")]
 pub(crate) enum Change {
     /// It is to count from now on.
     Create {
+        #[schema(value_type = String, example = "kiosk")]
         name: TokenName,
+        #[schema(value_type = String, example = "call")]
         scope: Scope,
-        /// Of its text, which the node never gets.
+        /// The BLAKE3 hash of its text, which the node never gets, in hexadecimal digits.
+        #[schema(value_type = String)]
         hash: TokenHash,
         /// For how many seconds it counts; absent: until it is revoked.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         lifetime_s: Option<u64>,
     },
     /// It is to count no more.
-    Revoke { name: TokenName },
+    Revoke {
+        #[schema(value_type = String, example = "kiosk")]
+        name: TokenName,
+    },
 }
 
 /// A change, and who wants it.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub(crate) struct ChangeToken {
-    #[serde(flatten)]
     pub(crate) change: Change,
+    /// For the audit log: 1 to 64 characters.
     pub(crate) operator: String,
 }
 

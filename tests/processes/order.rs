@@ -22,10 +22,20 @@ fn an_order_that_was_served_names_the_car() {
         page.contains("hall 3 down") && page.contains("served by B after")
     });
     assert_eq!(building.done("A", &["presses", "--json"]).lines().count(), 1);
+    for words in [&["hall", "3", "up"][..], &["destination", "3", "3"]] {
+        let (exit, why) = building.refusal("A", &[&["order"], words].concat());
+        assert_eq!(exit, Some(2), "{why}");
+    }
     building.put_in("A");
     building.wait_in_service(&["A"]);
     let by = order(&building, &["car", "A", "3", "--wait", "served"]);
     assert!(by.contains("served by A after "), "{by}");
+
+    order(&building, &["destination", "0", "3", "--wait", "lit"]);
+    let words = ["order", "car", "A", "0", "--wait", "served", "--timeout", "10ms"];
+    let (exit, why) = building.refusal("A", &words);
+    assert_eq!(exit, Some(1), "{why}");
+    assert!(why.contains("was placed, but not served within 10ms; it stays open"), "{why}");
 
     // A node without a car has nobody who could serve a car order.
     building.install_unit("U", 9, Role::ControlUnit);

@@ -15,30 +15,30 @@ use elevator_fleet::dispatch::Kinematics;
 use elevator_fleet::election::ElectionSettings;
 use elevator_fleet::model::{FleetName, Mac, MeshTimes, NodeId, Role, Timestamp};
 use elevator_fleet::node::{Identity, Node, NodeSettings, Report, Status};
-use elevator_fleet::settings::{SessionEnd, Settings, Words};
+use elevator_fleet::settings::{Settings, Words};
 use elevator_fleet::store::Restored;
 use elevator_fleet::wire::{Nonce, Protocol};
 use futures_util::{Stream, StreamExt};
 use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
 use serde_json::Value;
-use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
+use tokio::io::{DuplexStream, duplex};
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
 use super::super::metrics::Counted;
-use super::super::origin::Origin;
-use super::super::places::{Place, Places};
+use super::super::places::{Origin, Place, Places};
 use super::super::routes::Endpoint;
 use super::super::{Ways, assemble, server};
 use crate::journal::commit_times;
 use crate::mqtt_metrics;
-use crate::operator::{Author, EVENTS, Event, NodeLoop, Query, Reply, Request, SessionChange};
+use crate::operator::{Author, EVENTS, Event, FaultInjection, NodeLoop, Request};
 use crate::statistics::{Changes, Quarter, Slot};
 use crate::tokens::{Change, Scope, TokenHash, Tokens};
+use liftmesh_api::Presses;
 
-const ACCOUNT: Origin = Origin::Account(Some(1000));
+const ACCOUNT: Origin = Origin::Here(Some(1000));
 
 /// What the fleets of these tests have.
 pub(super) const TOKENS: [(Scope, &str); 4] = [
@@ -124,61 +124,44 @@ impl Brain {
     }
 
     async fn run(mut self, mut asked: mpsc::Receiver<Request>) {
-        while let Some(Request { query, reply }) = asked.recv().await {
-            let answer = self.answer(query, Timestamp::START + self.began.elapsed());
+        while let Some(request) = asked.recv().await {
+            self.answer(request, Timestamp::START + self.began.elapsed());
             while self.node.poll_action().is_some() {}
-            // A client that has gone does not need it.
-            drop(reply.send(answer));
         }
     }
 
-    fn answer(&mut self, query: Query, now: Timestamp) -> Reply {
-        let node = &mut self.node;
-        match query {
-            Query::Status => {
-                let status = self.shown.clone().unwrap_or_else(|| node.status(now));
-                Reply::Status(Box::new(status))
+    fn tell(&self, told: Told) {
+        self.told.try_send(told).unwrap();
+    }
+
+    fn answer(&mut self, request: Request, now: Timestamp) {
+        if let Some(author) = request.author() {
+            self.tell(Told::By(author));
+        }
+        match request {
+            Request::OfNode(request) => request.answer(&mut self.node, now),
+            Request::Status(reply) => {
+                let status = self.shown.clone().unwrap_or_else(|| self.node.status(now));
+                reply.send(Box::new(status));
             }
-            Query::Follow(id) => Reply::Followed(node.followed_call(id)),
-            Query::Place(request) => Reply::Requested(node.handle_request(&request, now)),
-            Query::Earlier(request) => Reply::Earlier(node.earlier(&request)),
-            Query::OpenSession(request) => Reply::Session(node.handle_session(&request, now)),
-            Query::ChangeSession { id, change, bearer } => {
-                let changed = match change {
-                    SessionChange::Floor { floor, seconds, access } => {
-                        node.handle_session_floor(id, floor, seconds, (access, &*bearer), now)
-                    }
-                    SessionChange::End => node.handle_session_end(id, None, &bearer, now),
-                    SessionChange::Withdraw => {
-                        node.handle_session_end(id, Some(SessionEnd::Withdrawn), &bearer, now)
-                    }
-                    SessionChange::Stop(account) => {
-                        let by = Author { operator: bearer.clone(), reason: None, account };
-                        self.told.try_send(Told::By(by)).unwrap();
-                        node.handle_session_end(id, Some(SessionEnd::Operator), &bearer, now)
-                    }
-                };
-                Reply::Session(changed.map(|session| (session, false)))
+            Request::Release { floor, time, reply, .. } => {
+                reply.send(self.node.handle_release(floor, time, now));
             }
-            Query::Command(command, author) => {
-                let Author { operator, reason, .. } = author.clone();
-                self.told.try_send(Told::By(author)).unwrap();
-                Reply::Command(node.handle_command(command, &operator, reason.as_deref(), now))
+            Request::Audit(reply) => reply.send(oneshot::channel().1),
+            Request::Presses(reply) => {
+                reply.send(Presses { presses: Vec::new(), forgotten: 3 });
             }
-            Query::Release { floor, time, .. } => {
-                Reply::Released(node.handle_release(floor, time, now))
-            }
-            Query::Audit => Reply::Audit(oneshot::channel().1),
-            Query::Statistics => {
+            Request::Token { reply, .. } => reply.send(Ok(())),
+            Request::Network(_, reply) => reply.send(FaultInjection::Refused),
+            Request::Statistics(reply) => {
                 let (kept, statistics) = oneshot::channel();
                 kept.send(std::mem::take(&mut self.kept)).unwrap();
-                Reply::Statistics(statistics)
+                reply.send(statistics);
             }
-            Query::KeepStatistics(changes) => {
-                self.told.try_send(Told::Keep(changes)).unwrap();
-                Reply::StatisticsKept(Ok(()))
+            Request::KeepStatistics(changes, reply) => {
+                self.tell(Told::Keep(changes));
+                reply.send(Ok(()));
             }
-            other => panic!("nobody asked for {other:?}"),
         }
     }
 }
@@ -214,7 +197,6 @@ impl Side {
     ) -> (Self, mpsc::Sender<Told>) {
         let (tokens, known) = watch::channel(Arc::new(tokens()));
         let counted = Counted::new(mqtt_metrics::Counted::new().ok(), commit_times().ok());
-        let counted = counted.unwrap();
         let (events, heard) = broadcast::channel(2 * EVENTS);
         let (tell, told) = mpsc::channel(64);
         let ways = Ways { node_loop: NodeLoop::new(asked), events: heard, tokens: known };
@@ -328,49 +310,11 @@ pub(super) async fn next(frames: &mut (impl Stream<Item = String> + Unpin)) -> O
     timeout(Duration::from_mins(1), frames.next()).await.expect("it neither goes on nor ends")
 }
 
-/// A client's end of a connection that is served.
-pub(super) struct Line {
-    pub(super) stream: DuplexStream,
-    pub(super) served: JoinSet<()>,
-    /// What has been read.
-    pub(super) read: Vec<u8>,
-}
-
-impl Line {
-    /// Asks for something over a connection that has room for so many bytes.
-    pub(super) async fn ask(side: &Side, room: usize, head: &str) -> Self {
-        let (mut stream, end) = duplex(room);
-        let place = Places::new().take(ACCOUNT).unwrap();
-        let mut served = JoinSet::new();
-        served.spawn(server::accompany(end, place, None, None, side.router.clone()));
-        stream.write_all(format!("{head}\r\nHost: a\r\n\r\n").as_bytes()).await.unwrap();
-        Self { stream, served, read: Vec::new() }
-    }
-
-    pub(super) fn has(&self, words: &[u8]) -> bool {
-        self.read.windows(words.len()).any(|it| it == words)
-    }
-
-    /// Reads until there was this.
-    pub(super) async fn wait_for(&mut self, words: &[u8]) {
-        while !self.has(words) {
-            let read = self.stream.read_buf(&mut self.read);
-            let read = timeout(Duration::from_mins(1), read).await.expect("it comes").unwrap();
-            assert!(read > 0, "no {words:?}: {:?}", String::from_utf8_lossy(&self.read));
-        }
-    }
-
-    /// Reads until it ends.
-    pub(super) async fn wait_for_end(&mut self) {
-        let rest = self.stream.read_to_end(&mut self.read);
-        timeout(Duration::from_mins(1), rest).await.expect("it goes on").unwrap();
-    }
-
-    /// Sends a frame of a WebSocket with the mask 0.
-    pub(super) async fn send(&mut self, kind: u8, payload: &[u8]) {
-        let length = 0x80 | u8::try_from(payload.len()).unwrap();
-        let frame = [&[0x80 | kind, length, 0, 0, 0, 0][..], payload].concat();
-        // The node may have had enough.
-        self.stream.write_all(&frame).await.ok();
-    }
+/// A client's end of a connection that has room for so many bytes, and what serves it.
+pub(super) fn connect(side: &Side, room: usize) -> (DuplexStream, JoinSet<()>) {
+    let (stream, end) = duplex(room);
+    let place = Places::new().take(ACCOUNT).unwrap();
+    let mut served = JoinSet::new();
+    served.spawn(server::accompany(end, place, None, None, side.router.clone()));
+    (stream, served)
 }

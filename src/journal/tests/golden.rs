@@ -9,7 +9,7 @@ use redb::{ReadableDatabase, ReadableTable, TableDefinition};
 
 use super::*;
 use crate::latch::{Evidence, Hang, Latch};
-use crate::statistics::{CarState, Kind};
+use crate::statistics::CarState;
 
 /// 2027-01-15T08:00:00Z.
 const WRITTEN: u64 = 1_800_000_000;
@@ -83,12 +83,12 @@ fn statistics() -> Vec<(Slot, Quarter)> {
     let mut quarter = Quarter::default();
     for call in [HallCall::new(floor(0), Direction::Up), HallCall::new(floor(1), Direction::Up)] {
         let waited = Duration::from_millis(1_500) * u32::from(call.floor.index());
-        quarter.record_call(Kind::Hall, &Call::Hall(call), waited);
+        quarter.record_call(&Call::Hall(call), waited);
     }
     quarter.record_car(&car("A"), CarState::InService, Duration::from_mins(5));
     quarter.record_car(&car("A"), CarState::Down, Duration::from_secs(2));
     quarter.record_watch(Duration::from_secs(302));
-    quarter.journeys.record(Duration::from_secs(5_000));
+    quarter.record_journey(Duration::from_secs(5_000));
     vec![(Slot(7), quarter)]
 }
 

@@ -8,15 +8,15 @@ use tokio::task::JoinSet;
 
 use super::*;
 use crate::operator::tests::busy_status;
-use crate::operator::{Query, REQUESTS, Reply, Request};
+use crate::operator::{REQUESTS, Request};
 
 /// A node's loop that answers the first request of an id and call with `taken`, as the fleet would.
 async fn node(mut asked: mpsc::Receiver<Request>, taken: Taken) {
     let mut known: Vec<CallRequest> = Vec::new();
-    while let Some(Request { query, reply }) = asked.recv().await {
-        let answer = match query {
-            Query::Order(..) => Reply::Order(Ok(taken)),
-            Query::Place(request) => {
+    while let Some(request) = asked.recv().await {
+        match request {
+            Request::OfNode(NodeRequest::Order(.., reply)) => reply.send(Ok(taken)),
+            Request::OfNode(NodeRequest::Place(request, reply)) => {
                 let earlier = known.iter().find(|earlier| earlier.id == request.id);
                 let requested = match earlier {
                     None => Requested::Now(taken),
@@ -24,19 +24,20 @@ async fn node(mut asked: mpsc::Receiver<Request>, taken: Taken) {
                     Some(_) => Requested::ForAnotherCall,
                 };
                 known.push(request);
-                Reply::Requested(Ok(requested))
+                reply.send(Ok(requested));
             }
-            Query::OpenSession(SessionRequest { id, asked, .. }) => {
+            Request::OfNode(NodeRequest::OpenSession(SessionRequest { id, asked, .. }, reply)) => {
                 let state = SessionState::Queued;
                 let Asked { floor, to, seconds, .. } = asked;
                 let session = Session { id, asked, floor, to, seconds, leg: 0, state };
-                Reply::Session(Ok((session, true)))
+                reply.send(Ok((session, true)));
             }
-            Query::ChangeSession { .. } => Reply::Session(Err(SessionRefused::NotOpen)),
+            Request::OfNode(NodeRequest::ChangeSession { reply, .. }) => {
+                reply.send(Err(SessionRefused::NotOpen));
+            }
             // What is dropped is not answered.
-            _ => continue,
-        };
-        reply.send(answer).expect("somebody waits");
+            _ => {}
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 
 use crate::journal::AuditRecord;
 use crate::operator::{Event, LatchedNode};
-use crate::presses::Presses;
+use liftmesh_api::Presses;
 
 fn testdata(file: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/operator/testdata").join(file);
