@@ -1,6 +1,6 @@
 //! Passwords and tokens in files, and the authorities whose certificates count.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -83,16 +83,32 @@ pub(crate) fn tls(ca_file: Option<&Path>) -> Result<ClientConfig, CredentialsErr
 /// The bytes of a file, and who may do what with it.
 fn contents(path: &Path) -> Result<(Zeroizing<Vec<u8>>, u32), CredentialsError> {
     let failed = |source| CredentialsError::Io { path: path.to_owned(), source };
-    // A pipe would keep the reader waiting for a writer.
-    let flags = OFlags::NONBLOCK.bits().cast_signed();
-    let file = File::options().read(true).custom_flags(flags).open(path).map_err(failed)?;
-    let metadata = file.metadata().map_err(failed)?;
-    if !metadata.is_file() {
+    let (file, about) = open_file(path).map_err(failed)?;
+    if !about.is_file() {
         return Err(CredentialsError::NoFile { path: path.to_owned() });
     }
     let mut bytes = Zeroizing::new(Vec::new());
     file.take(LONGEST).read_to_end(&mut bytes).map_err(failed)?;
-    Ok((bytes, metadata.mode() & 0o7777))
+    Ok((bytes, about.mode() & 0o7777))
+}
+
+/// Opens what should be a file. A pipe would keep the reader waiting for a writer.
+pub(crate) fn open_file(path: &Path) -> io::Result<(File, Metadata)> {
+    let flags = OFlags::NONBLOCK.bits().cast_signed();
+    let file = File::options().read(true).custom_flags(flags).open(path)?;
+    let about = file.metadata()?;
+    Ok((file, about))
+}
+
+/// A secret as text: what it begins with, and hexadecimal digits.
+pub(crate) fn secret_text(prefix: &str, secret: &[u8]) -> Zeroizing<String> {
+    let mut text = Zeroizing::new(String::with_capacity(prefix.len() + 2 * secret.len()));
+    text.push_str(prefix);
+    let digit = |value: u8| char::from_digit(value.into(), 16).unwrap_or('0');
+    for byte in secret {
+        text.extend([digit(byte >> 4), digit(byte & 0xf)]);
+    }
+    text
 }
 
 #[cfg(test)]
@@ -128,10 +144,8 @@ mod tests {
 
     #[test]
     fn an_authority_is_a_certificate() {
-        let (_place, path) = written("-----BEGIN NOTHING-----\n", 0o644);
+        let (place, path) = written("-----BEGIN NOTHING-----\n", 0o644);
         assert!(matches!(tls(Some(&path)), Err(CredentialsError::NoCertificate { .. })));
-        let (place, _path) = written("", 0o644);
         assert!(matches!(tls(Some(place.path())), Err(CredentialsError::NoFile { .. })));
-        assert!(matches!(tls(Some(Path::new("/nowhere"))), Err(CredentialsError::Io { .. })));
     }
 }

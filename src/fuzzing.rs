@@ -9,7 +9,4 @@ pub use crate::config::fuzzing::settings;
 pub use crate::fleet_key::fuzzing::{key, key_files};
 pub use crate::journal::fuzzing::{Opened, journal};
 pub use crate::latch::fuzzing::latch;
-pub use crate::mesh::fuzzing::{
-    Fate, Packets, Side, Stranger, Stream, greet, handshake, link, plain_link,
-};
 pub use crate::mqtt::fuzzing::{mqtt_call, mqtt_session};

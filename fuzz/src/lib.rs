@@ -14,9 +14,7 @@
 )]
 
 mod datagram;
-mod greeting;
 mod journal;
-mod link;
 mod panel;
 mod server;
 mod split;
@@ -57,10 +55,6 @@ pub const TARGETS: &[Target] = &[
     target("panel", panel::panel, panel::panel_seeds, 2_000),
     target("controller", panel::controller, panel::controller_seeds, 2_000),
     target("elevator_server", server::elevator_server, server::elevator_server_seeds, 30),
-    target("link", link::link, link::link_seeds, 2_000),
-    target("encrypted_link", link::encrypted_link, link::encrypted_link_seeds, 100),
-    target("greeting", greeting::greeting, greeting::greeting_seeds, 300),
-    target("sealed_packets", link::sealed_packets, link::sealed_packets_seeds, 500),
     target("config", text::config, text::config_seeds, 200),
     target("key", text::key, text::key_seeds, 2_000),
     target("assign", text::assign, text::assign_seeds, 1_000),

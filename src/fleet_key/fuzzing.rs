@@ -1,22 +1,7 @@
 //! The content of a key file, and the list of key files.
 
-use std::net::Ipv4Addr;
-use std::sync::Arc;
-
-use elevator_fleet::model::FleetName;
-use elevator_fleet::wire::keyring::Keyring;
-
+use super::KeyFiles;
 use super::file::KeyText;
-use super::{KeyFiles, Keys, Known};
-
-impl Keys {
-    /// Keys that need no file.
-    pub(crate) fn of(keyring: Keyring, fleet: FleetName, address: Ipv4Addr) -> Self {
-        let keys = Self::new(KeyFiles::default(), fleet, address);
-        keys.known.send_replace(Some(Known { in_use: Some(Arc::new(keyring)), missing: None }));
-        keys
-    }
-}
 
 /// The line that `liftmesh keygen` would write for the key in this text; `None` if it has none.
 #[must_use]

@@ -14,7 +14,7 @@ pub(crate) mod fuzzing;
 use std::fmt;
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use elevator_fleet::model::FleetName;
 use elevator_fleet::node::FleetKeysStatus;
@@ -31,16 +31,10 @@ const NONE: &str = "none";
 /// The most keys that a node has to know at once: the old one, the new one, and none.
 const MOST: usize = 4;
 
-/// What the configuration says about keys: the first is sent, all are accepted.
+/// What the configuration says about keys: the first is sent, all are accepted. `None`: anybody on the
+/// network is believed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct KeyFiles(Vec<Source>);
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Source {
-    /// None: anybody on the network is believed.
-    None,
-    File(PathBuf),
-}
+pub struct KeyFiles(Vec<Option<PathBuf>>);
 
 /// Why keys are missing.
 #[derive(Debug, thiserror::Error)]
@@ -61,26 +55,14 @@ impl KeyFiles {
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let source = |text: &str| match text.trim() {
-            NONE => Some(Source::None),
-            path if path.starts_with('/') => Some(Source::File(path.into())),
+            NONE => Some(None),
+            path if path.starts_with('/') => Some(Some(path.into())),
             _ => None,
         };
-        let sources: Vec<Source> = text.split(',').map(source).collect::<Option<_>>()?;
+        let sources: Vec<Option<PathBuf>> = text.split(',').map(source).collect::<Option<_>>()?;
         let is_repeated = |at: usize| sources[..at].contains(&sources[at]);
         let fits = sources.len() <= MOST && !(0..sources.len()).any(is_repeated);
         fits.then_some(Self(sources))
-    }
-}
-
-impl Source {
-    /// What it gives a node of this fleet that runs as this user.
-    fn credential(&self, fleet: &FleetName, user: u32) -> Result<Credential, FileError> {
-        Ok(match self {
-            Self::None => Credential::None,
-            Self::File(path) => {
-                Credential::Key(FleetKey::new(file::read(path, user)?.secret(), fleet))
-            }
-        })
     }
 }
 
@@ -91,17 +73,11 @@ fn listed(errors: &[FileError]) -> String {
 
 impl fmt::Display for KeyFiles {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let texts: Vec<String> = self.0.iter().map(ToString::to_string).collect();
-        f.pad(&texts.join(","))
-    }
-}
-
-impl fmt::Display for Source {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::None => f.pad(NONE),
-            Self::File(path) => f.pad(&path.to_string_lossy()),
-        }
+        let text = |path: &Option<PathBuf>| match path {
+            None => NONE.to_owned(),
+            Some(path) => path.to_string_lossy().into_owned(),
+        };
+        f.pad(&self.0.iter().map(text).collect::<Vec<_>>().join(","))
     }
 }
 
@@ -112,13 +88,8 @@ pub struct Keys {
     fleet: FleetName,
     address: Ipv4Addr,
     user: u32,
-    /// What was read, in the order of the files. Once is enough.
-    read: Vec<OnceLock<Credential>>,
     /// `None` until the first attempt to read them has ended.
     known: watch::Sender<Option<Known>>,
-    /// A disk that hangs.
-    #[cfg(test)]
-    pub(crate) hangs: Option<std::sync::Mutex<std::sync::mpsc::Receiver<()>>>,
 }
 
 /// What came of the attempts to read the keys.
@@ -135,58 +106,42 @@ impl Keys {
     /// this process.
     #[must_use]
     pub fn new(files: KeyFiles, fleet: FleetName, address: Ipv4Addr) -> Self {
-        Self {
-            read: files.0.iter().map(|_| OnceLock::new()).collect(),
-            files,
-            fleet,
-            address,
-            user: geteuid().as_raw(),
-            known: watch::Sender::new(None),
-            #[cfg(test)]
-            hangs: None,
-        }
+        Self { files, fleet, address, user: geteuid().as_raw(), known: watch::Sender::new(None) }
     }
 
     pub(crate) fn for_user(self, user: u32) -> Self {
         Self { user, ..self }
     }
 
-    /// Reads the files that have not been read yet. It may wait for the disk.
+    /// Reads the files. It may wait for the disk.
     ///
     /// # Errors
     /// [`KeyError`]: all files that can't be read now, or the node needs a key and has none. There may
     /// be keys all the same: see [`Self::get`].
     pub(crate) fn read(&self) -> Result<(), KeyError> {
-        #[cfg(test)]
-        if let Some(hangs) = &self.hangs {
-            // Until the other end is dropped.
-            assert!(hangs.lock().expect("not poisoned").recv().is_err(), "nothing is sent");
-        }
-        let (mut is_news, mut failed) = (self.get().is_none(), Vec::new());
-        for (source, read) in self.files.0.iter().zip(&self.read) {
-            if read.get().is_some() {
-                continue;
+        let credential = |path: &Option<PathBuf>| match path {
+            None => Ok(Credential::None),
+            Some(path) => {
+                let key = file::read(path, self.user)?;
+                Ok(Credential::Key(FleetKey::new(key.secret(), &self.fleet)))
             }
-            match source.credential(&self.fleet, self.user) {
-                Ok(credential) => {
-                    read.get_or_init(|| credential);
-                    is_news = true;
-                }
-                Err(error) => failed.push(error),
-            }
-        }
+        };
+        let read: Vec<Result<_, FileError>> = self.files.0.iter().map(credential).collect();
         // Nobody would understand a node without the key that is sent.
         let is_local = self.address.is_loopback();
-        let is_usable = self.read.first().map_or(is_local, |sent| sent.get().is_some());
-        let in_use = if is_usable && is_news {
-            let read = self.read.iter().filter_map(OnceLock::get).cloned();
-            Some(Arc::new(Keyring::new(read)))
-        } else {
-            self.get()
+        let is_usable = read.first().map_or(is_local, Result::is_ok);
+        let (known, failed): (Vec<_>, Vec<_>) = read.into_iter().partition(Result::is_ok);
+        let ids = |keys: &Keyring| keys.ids().collect::<Vec<_>>();
+        let keyring = Keyring::new(known.into_iter().flatten());
+        let before = self.get();
+        let in_use = match before {
+            // Who has them sees by the pointer that there are no others.
+            Some(before) if !is_usable || ids(&before) == ids(&keyring) => Some(before),
+            Some(_) | None => is_usable.then(|| Arc::new(keyring)),
         };
         let read = if !failed.is_empty() {
-            Err(KeyError::Files(failed))
-        } else if self.read.is_empty() && !is_local {
+            Err(KeyError::Files(failed.into_iter().filter_map(Result::err).collect()))
+        } else if self.files.0.is_empty() && !is_local {
             Err(KeyError::Missing(self.address))
         } else {
             Ok(())
@@ -207,24 +162,10 @@ impl Keys {
         self.known.subscribe().wait_for(are_there).await.ok();
     }
 
-    /// Whether a key comes from a file, for which the disk may keep the reader waiting.
-    pub(crate) fn name_files(&self) -> bool {
-        self.files.0.iter().any(|source| matches!(source, Source::File(_)))
-    }
-
-    /// Whether messages are accepted without a key because the configuration says so.
-    fn name_none(&self) -> bool {
-        self.files.0.contains(&Source::None)
-    }
-
-    /// Whether anybody on a network that others can reach can command the cars.
+    /// Whether anybody who can reach this node can command the cars.
     pub(crate) fn let_anybody_in(&self) -> bool {
-        !self.address.is_loopback() && self.name_none()
-    }
-
-    /// Whether anybody on this machine can command the cars, and nobody else.
-    pub(crate) fn let_machine_in(&self) -> bool {
-        self.address.is_loopback() && (self.files.0.is_empty() || self.name_none())
+        let is_left_out = self.files.0.is_empty() && self.address.is_loopback();
+        is_left_out || self.files.0.contains(&None)
     }
 
     /// Those of the keys that have been read, if the one that is sent is among them.
@@ -242,7 +183,7 @@ impl Keys {
         FleetKeysStatus {
             sent: in_use.as_deref().and_then(Keyring::sent).map(FleetKey::id),
             accepted: in_use.iter().flat_map(|keys| keys.ids()).collect(),
-            accepts_anybody: in_use.is_some() && self.name_none(),
+            accepts_anybody: in_use.is_some() && self.files.0.contains(&None),
             missing,
         }
     }

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustix::fs::OFlags;
 use tokio::sync::watch;
 use tokio::task::spawn_blocking;
 use tokio::time::sleep;
@@ -18,6 +17,7 @@ use tokio_rustls::rustls::{self, ServerConfig};
 use tracing::{error, info, warn};
 use zeroize::Zeroizing;
 
+use crate::credentials::open_file;
 use crate::fleet_key::{self, FileError};
 
 /// More than a certificate with those that vouch for it needs, and more than a key, in bytes.
@@ -167,10 +167,8 @@ fn read(
     check: impl FnOnce(&File) -> Result<(), TlsError>,
 ) -> Result<Zeroizing<Vec<u8>>, TlsError> {
     let failed = |source| TlsError::Io { what, path: path.to_owned(), source };
-    // A pipe would keep the reader waiting for a writer.
-    let flags = OFlags::NONBLOCK.bits().cast_signed();
-    let file = File::options().read(true).custom_flags(flags).open(path).map_err(failed)?;
-    if !file.metadata().map_err(failed)?.is_file() {
+    let (file, about) = open_file(path).map_err(failed)?;
+    if !about.is_file() {
         return Err(failed(io::Error::other("it is not a file")));
     }
     check(&file)?;

@@ -1,6 +1,5 @@
 //! The task that takes connections in.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -8,16 +7,12 @@ use std::time::Duration;
 
 use elevator_fleet::node::LinkSide;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::mpsc;
 use tokio::task::{JoinError, JoinSet};
-use tokio::time::Instant;
 use tracing::{debug, error, trace, warn};
 
+use super::gate::Gate;
 use super::greeting::GreetingError;
-use super::log_gate::{self, LogGate};
-use super::proven::Proven;
-use super::{Count, Counters, MeshSettings, Note, greeting, socket};
-use crate::bucket::Bucket;
+use super::{Common, Count, Note, greeting, socket};
 
 /// How many connections may be without a hello at once; more are closed at once.
 pub(super) const GREETINGS: usize = 64;
@@ -29,17 +24,10 @@ pub(super) const GREETINGS_PER_ADDRESS: usize = 4;
 /// with any number of addresses leave room for peers.
 const GREETINGS_OF_STRANGERS: usize = GREETINGS / 2;
 
-/// Handshakes of a peer's address that may fail: so many a second, and so many at once after a pause.
-/// Who can send from there may not keep this node busy.
-const FAILURES: [f64; 2] = [32.0, 32.0];
+/// How many handshakes of each peer's address may fail a second, and at once. Who can send from there
+/// may not keep this node busy.
+const FAILURES: u32 = 32;
 
-/// How long further connections from there wait unread before they are closed. Who floods has to wait
-/// too, and leaves handshakes to the peer.
-pub(super) const HOLD: Duration = Duration::from_millis(500);
-
-const HELD: usize = 64;
-
-/// Between two attempts to listen.
 const RETRY: Duration = Duration::from_secs(1);
 
 /// The pause after a connection was closed at once: a flood costs little, and peers wait no longer in the
@@ -48,14 +36,6 @@ const PAUSE: Duration = Duration::from_millis(1);
 
 /// The pause after a connection could not be accepted, as when the process has no descriptor left.
 const BREATH: Duration = Duration::from_millis(100);
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Line {
-    Accept,
-    Crowd,
-    Failures,
-    Listen,
-}
 
 enum Step {
     Accepted(io::Result<(TcpStream, SocketAddr)>),
@@ -80,42 +60,27 @@ struct Greeted {
 
 #[derive(Debug)]
 struct Acceptor {
-    settings: Arc<MeshSettings>,
-    notes: mpsc::Sender<Note>,
-    counters: Arc<Counters>,
+    common: Common,
     greetings: JoinSet<Greeted>,
-    pending: BTreeMap<IpAddr, usize>,
-    /// How many of them came from addresses that were not proven.
-    strangers: usize,
-    failures: Failures,
-    held: JoinSet<()>,
-    proven: Proven,
-    log: LogGate<Line>,
-    refused: LogGate<IpAddr>,
+    /// Who they are with.
+    pending: Vec<(IpAddr, Caller)>,
+    /// Handshakes of peers' addresses, which count as failed until they have not.
+    failures: Gate<IpAddr>,
+    log: Gate<&'static str>,
+    refused: Gate<IpAddr>,
 }
 
 /// Listens, from the moment the address is there.
-pub(super) async fn run(
-    listener: Option<TcpListener>,
-    settings: Arc<MeshSettings>,
-    notes: mpsc::Sender<Note>,
-    counters: Arc<Counters>,
-    proven: Proven,
-) {
+pub(super) async fn run(listener: Option<TcpListener>, common: Common) {
+    let keys = Arc::clone(&common.settings.keys);
     let mut acceptor = Acceptor {
-        settings,
-        notes,
-        counters,
+        common,
         greetings: JoinSet::new(),
-        pending: BTreeMap::new(),
-        strangers: 0,
-        failures: Failures::default(),
-        held: JoinSet::new(),
-        proven,
-        log: LogGate::new(log_gate::ONE),
-        refused: LogGate::new(log_gate::SOME),
+        pending: Vec::new(),
+        failures: Gate::new(FAILURES, Duration::from_secs(1)),
+        log: Gate::once(),
+        refused: Gate::some(),
     };
-    let keys = Arc::clone(&acceptor.settings.keys);
     keys.wait().await;
     let listener = match listener {
         Some(listener) => listener,
@@ -125,12 +90,11 @@ pub(super) async fn run(
         let step = tokio::select! {
             accepted = listener.accept() => Step::Accepted(accepted),
             Some(greeted) = acceptor.greetings.join_next() => Step::Greeted(greeted),
-            Some(_closed) = acceptor.held.join_next() => continue,
         };
         match step {
             Step::Accepted(Ok((stream, from))) => acceptor.accept(stream, from.ip()).await,
             Step::Accepted(Err(error)) => {
-                if acceptor.log.opens(&Line::Accept).is_some() {
+                if acceptor.log.opens(&"accept") {
                     warn!(%error, "a connection can't be accepted");
                 }
                 tokio::time::sleep(BREATH).await;
@@ -144,12 +108,12 @@ impl Acceptor {
     async fn listen(&mut self) -> TcpListener {
         loop {
             tokio::time::sleep(RETRY).await;
-            let address = self.settings.hello.address;
-            match socket::listener(address, self.settings.link_port) {
+            let address = self.common.settings.hello.address;
+            match socket::listener(address, self.common.settings.link_port) {
                 Ok(listener) => return listener,
                 Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
-                    if self.log.opens(&Line::Listen).is_some() {
-                        let link_port = self.settings.link_port;
+                    let link_port = self.common.settings.link_port;
+                    if self.log.opens(&"listen") {
                         error!(%address, link_port, "link_port is in use by another process");
                     }
                 }
@@ -159,40 +123,28 @@ impl Acceptor {
     }
 
     async fn accept(&mut self, stream: TcpStream, from: IpAddr) {
-        let pending = self.pending.get(&from).copied().unwrap_or_default();
         let caller = self.caller(from);
-        let is_stranger = caller == Caller::Stranger;
-        let is_full = pending >= GREETINGS_PER_ADDRESS || self.greetings.len() >= GREETINGS;
-        if is_full || (is_stranger && self.strangers >= GREETINGS_OF_STRANGERS) {
-            self.counters.add(Count::Refused);
-            if self.log.opens(&Line::Crowd).is_some() {
-                warn!(%from, "too many connections without a hello: the newest are closed");
-            }
+        let siblings = self.pending.iter().filter(|(address, _)| *address == from).count();
+        let strangers = self.pending.iter().filter(|(_, it)| *it == Caller::Stranger).count();
+        let is_full = siblings >= GREETINGS_PER_ADDRESS
+            || self.pending.len() >= GREETINGS
+            || (caller == Caller::Stranger && strangers >= GREETINGS_OF_STRANGERS);
+        if is_full && self.log.opens(&"crowd") {
+            warn!(%from, "too many connections without a hello: the newest are closed");
+        }
+        let fails = !is_full && caller == Caller::Peer && !self.failures.opens(&from);
+        if fails && self.log.opens(&"failures") {
+            warn!(%from, "too many handshakes with a peer's address fail: the newest are closed");
+        }
+        if is_full || fails {
+            self.common.counters.add(Count::Refused);
             drop(stream);
             return tokio::time::sleep(PAUSE).await;
         }
-        if caller == Caller::Peer && !self.failures.allow(from, Instant::now()) {
-            self.counters.add(Count::Refused);
-            if self.log.opens(&Line::Failures).is_some() {
-                warn!(%from, "too many handshakes with a peer's address fail: the newest are closed");
-            }
-            if self.held.len() >= HELD {
-                drop(stream);
-                return tokio::time::sleep(PAUSE).await;
-            }
-            self.held.spawn(async move {
-                tokio::time::sleep(HOLD).await;
-                drop(stream);
-            });
-            return;
-        }
-        self.pending.insert(from, pending + 1);
-        self.strangers += usize::from(is_stranger);
-        let mut proven = self.proven.clone();
-        let settings = Arc::clone(&self.settings);
-        let notes = self.notes.clone();
+        self.pending.push((from, caller));
+        let Common { settings, notes, proven, .. } = self.common.clone();
         self.greetings.spawn(async move {
-            let refused = match greeting::greet(&settings, stream, from, &mut proven).await {
+            let refused = match greeting::greet(&settings, stream, from, &proven).await {
                 Ok((connection, peer)) => {
                     let note = Note::Greeted {
                         connection: Box::new(connection),
@@ -211,10 +163,10 @@ impl Acceptor {
     }
 
     fn caller(&self, from: IpAddr) -> Caller {
-        let has_key = self.settings.keys.get().is_some_and(|keys| keys.sent().is_some());
+        let has_key = self.common.settings.keys.get().is_some_and(|keys| keys.sent().is_some());
         match from {
             _ if !has_key => Caller::Anybody,
-            IpAddr::V4(address) if self.proven.is_at(address) => Caller::Peer,
+            IpAddr::V4(address) if self.common.proven.is_at(address) => Caller::Peer,
             IpAddr::V4(_) | IpAddr::V6(_) => Caller::Stranger,
         }
     }
@@ -222,16 +174,12 @@ impl Acceptor {
     fn greeted(&mut self, greeted: Result<Greeted, JoinError>) {
         match greeted {
             Ok(Greeted { from, caller, refused }) => {
-                self.strangers -= usize::from(caller == Caller::Stranger);
                 match refused {
                     Some(error) => self.refuse(from, caller, &error),
-                    None => self.failures.forgive(from),
+                    None => self.failures.give_back(&from),
                 }
-                if let Some(pending) = self.pending.get_mut(&from) {
-                    *pending -= 1;
-                    if *pending == 0 {
-                        self.pending.remove(&from);
-                    }
+                if let Some(at) = self.pending.iter().position(|it| *it == (from, caller)) {
+                    self.pending.swap_remove(at);
                 }
             }
             // This task fails with it, and so the whole mesh.
@@ -241,56 +189,12 @@ impl Acceptor {
     }
 
     fn refuse(&mut self, from: IpAddr, caller: Caller, error: &GreetingError) {
-        self.counters.add(Count::Refused);
+        self.common.counters.add(Count::Refused);
         // Strangers with any number of addresses have as many lines as one peer.
         let is_stranger = caller == Caller::Stranger;
         let kind = if is_stranger { Ipv4Addr::UNSPECIFIED.into() } else { from };
-        if let Some(unlogged) = self.refused.opens(&kind) {
-            let unlogged = Some(unlogged).filter(|count| *count > 0);
-            warn!(%from, %error, unlogged, "a connection is refused");
+        if self.refused.opens(&kind) {
+            warn!(%from, %error, "a connection is refused");
         }
-    }
-}
-
-/// Limits the handshakes of each peer's address that fail.
-#[derive(Debug, Default)]
-struct Failures(BTreeMap<IpAddr, Bucket>);
-
-impl Failures {
-    /// Whether a handshake may begin, which counts as failed until it is forgiven.
-    fn allow(&mut self, from: IpAddr, now: Instant) -> bool {
-        if !self.0.contains_key(&from) {
-            self.0.retain(|_, bucket| !bucket.is_full(now));
-        }
-        let [rate, burst] = FAILURES;
-        self.0.entry(from).or_insert_with(|| Bucket::new(rate, burst, now)).take(now)
-    }
-
-    /// A handshake from there has not failed.
-    fn forgive(&mut self, from: IpAddr) {
-        if let Some(bucket) = self.0.get_mut(&from) {
-            bucket.give_back();
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn failed_handshakes_are_limited_for_each_address() {
-        let (mut failures, now) = (Failures::default(), Instant::now());
-        let [one, other] = [1, 2].map(|number| IpAddr::from([192, 168, 1, number]));
-        for _ in 0..100 {
-            assert!(failures.allow(other, now));
-            failures.forgive(other);
-        }
-        let mut count = |at| (0..1000).filter(|_| failures.allow(one, at)).count();
-        assert_eq!([count(now), count(now + Duration::from_millis(500))], [32, 16]);
-        assert!(failures.allow(other, now));
-        assert!(failures.allow(other, now + Duration::from_mins(1)));
-        failures.allow([192, 168, 1, 3].into(), now + Duration::from_mins(2));
-        assert_eq!(failures.0.len(), 1);
     }
 }

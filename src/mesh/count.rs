@@ -25,13 +25,11 @@ pub(crate) enum Count {
     Key,
     /// Datagrams that nobody has authenticated, where the fleet key is required.
     Unauthenticated,
-    /// Datagrams whose tag was not made with the key that they announce, and frames of links that
-    /// were changed on their way.
+    /// Datagrams whose tag was not made with their key, and frames of links that were changed.
     Forged,
-    /// Beacons and packets of an incarnation that does not count as a peer, or not yet.
+    /// Beacons and packets of an incarnation that is no peer, or not yet.
     Unproven,
-    /// Beacons that were sent before or are too old to tell, and packets of a peer that were sent
-    /// before, long ago or to somebody else.
+    /// Beacons that were sent before, and packets that were, or long ago, or to somebody else.
     Replayed,
     /// Datagrams whose checksum does not match (F5).
     Damaged,

@@ -1,6 +1,5 @@
 //! The task that owns two UDP sockets: for beacons, or for packets of a port of their own.
 
-use std::fmt::Display;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::sync::Arc;
@@ -15,17 +14,19 @@ use tokio::sync::mpsc;
 use tracing::{info, trace, warn};
 
 use super::addresses::AddressChanges;
+use super::gate::Gate;
 use super::gather::{self, Traffic};
-use super::heard::Hearing;
-use super::log_gate::{self, LogGate};
 use super::seal::Seal;
-use super::sending::{RETRY, Sending, Sockets};
 use super::socket::{self, DatagramSockets};
-use super::{Count, Counters, MeshEvent, MeshSettings, Note, PacketSettings};
+use super::{Common, Count, MeshEvent, Note, PacketSettings};
 use crate::bucket::Bucket;
 
 /// How many datagrams may wait to be sent; one that finds the queue full is dropped and counted.
 pub(super) const QUEUE: usize = 64;
+
+/// Between two attempts to open the sockets, and for how long no datagram to everybody has to leave
+/// before they are opened again.
+const RETRY: Duration = Duration::from_secs(1);
 
 /// The most datagrams that are received at a time.
 const MOST_AT_ONCE: u32 = 256;
@@ -46,24 +47,23 @@ pub(super) struct Outgoing {
 
 #[derive(Debug)]
 pub(super) enum Channel {
-    Beacons(Hearing),
+    Beacons,
     Packets(PacketSettings, Seal),
 }
 
 pub(super) struct DatagramTask {
     channel: Channel,
-    settings: Arc<MeshSettings>,
+    common: Common,
     outgoing: mpsc::Receiver<Outgoing>,
-    notes: mpsc::Sender<Note>,
-    counters: Arc<Counters>,
     changes: AddressChanges,
-    sending: Sending,
+    /// While datagrams to everybody do not leave: when the sockets are opened again.
+    reopen_at: Option<Instant>,
     traffic: Traffic,
     /// The latest datagram to everybody, which comes back.
     echo: Vec<u8>,
     /// How many datagrams that can't be read the loop learns of.
     unreadable: Bucket,
-    log: LogGate<Line>,
+    log: Gate<&'static str>,
 }
 
 /// Nobody wants datagrams sent any more.
@@ -78,44 +78,33 @@ enum Step {
     AddressesChanged,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Line {
-    Dropped(Count),
-    Changed,
-    NotOpened,
-}
-
 impl DatagramTask {
     /// A task that sends what is queued. Changes of addresses count from now on.
     pub(super) fn new(
         channel: Channel,
-        settings: Arc<MeshSettings>,
+        common: Common,
         outgoing: mpsc::Receiver<Outgoing>,
-        notes: mpsc::Sender<Note>,
-        counters: Arc<Counters>,
     ) -> Self {
-        let traffic = Traffic::new(settings.gather_time, Instant::now());
+        let traffic = Traffic::new(common.settings.gather_time, Instant::now());
         Self {
             channel,
-            settings,
+            common,
             outgoing,
-            notes,
-            counters,
             changes: AddressChanges::open(),
-            sending: Sending::Works,
+            reopen_at: None,
             traffic,
             echo: Vec::new(),
             unreadable: Bucket::new(UNREADABLE, UNREADABLE, Instant::now().into()),
-            log: LogGate::new(log_gate::ONE),
+            log: Gate::once(),
         }
     }
 
     pub(super) async fn run(mut self, sockets: Option<DatagramSockets>) {
         if sockets.is_none() {
-            self.sending = Sending::fails_from(Instant::now());
+            self.reopen_at = Some(Instant::now() + RETRY);
         }
         // What comes before there are keys is not for this node.
-        let mut opened = sockets.filter(|_| self.settings.keys.get().is_some());
+        let mut opened = sockets.filter(|_| self.common.settings.keys.get().is_some());
         loop {
             let served = match opened.take() {
                 Some(sockets) => self.serve(sockets).await,
@@ -124,26 +113,26 @@ impl DatagramTask {
             if let Err(Finished) = served {
                 return;
             }
-            opened = if self.settings.keys.get().is_some() { self.open() } else { None };
+            opened = if self.common.settings.keys.get().is_some() { self.open() } else { None };
         }
     }
 
     fn open(&mut self) -> Option<DatagramSockets> {
-        let settings = &self.settings;
+        let settings = &self.common.settings;
         let opened = match &self.channel {
-            Channel::Beacons(_) => socket::datagrams(settings.hello.address, settings.broadcast),
-            Channel::Packets(packets, _) => packets.again(settings),
+            Channel::Beacons => socket::datagrams(settings.hello.address, settings.broadcast),
+            Channel::Packets(packets, _) => packets.open(settings),
         };
         let to = self.everybody();
         match opened {
             Ok(sockets) => return Some(sockets),
-            Err(error) if self.sending == Sending::Works => {
+            Err(error) if self.reopen_at.is_none() => {
                 warn!(%to, %error, "the sockets can't be reopened: serving alone");
-                self.sending = Sending::fails_from(Instant::now());
+                self.reopen_at = Some(Instant::now() + RETRY);
             }
             Err(error) if socket::is_absent(&error) => trace!(%error, "no sockets for datagrams"),
             Err(error) => {
-                if self.log.opens(&Line::NotOpened).is_some() {
+                if self.log.opens(&"not opened") {
                     warn!(%to, %error, "no sockets for datagrams");
                 }
             }
@@ -154,8 +143,8 @@ impl DatagramTask {
     /// Where datagrams to everybody go.
     fn everybody(&self) -> SocketAddrV4 {
         match &self.channel {
-            Channel::Beacons(_) => self.settings.broadcast,
-            Channel::Packets(packets, _) => packets.everybody(self.settings.broadcast),
+            Channel::Beacons => self.common.settings.broadcast,
+            Channel::Packets(packets, _) => packets.everybody(self.common.settings.broadcast),
         }
     }
 
@@ -180,17 +169,18 @@ impl DatagramTask {
                 () = &mut gathered, if shared.is_gathered() => Step::Gathered,
                 () = self.changes.changed() => Step::AddressesChanged,
             };
-            let has_looked = match step {
-                Step::Own(_) => false,
-                Step::Send(_) | Step::Shared(_) | Step::Gathered | Step::AddressesChanged => true,
-            };
+            let has_looked = !matches!(step, Step::Own(_));
             let taken = match step {
                 Step::Send(None) => return Err(Finished),
-                Step::Send(Some(outgoing)) => match self.send(&own, outgoing) {
+                Step::Send(Some(outgoing)) => {
+                    self.send(&own, outgoing);
+                    if self.reopen_at.is_some_and(|at| at <= Instant::now()) {
+                        self.reopen_at = Some(Instant::now() + RETRY);
+                        return Ok(());
+                    }
                     // What was sent to everybody is there already: it must not wake the process.
-                    Sockets::Keep => self.receive_all(&mut buffer, |buffer| shared.look(buffer)),
-                    Sockets::Reopen => return Ok(()),
-                },
+                    self.receive_all(&mut buffer, |buffer| shared.look(buffer))
+                }
                 Step::Own(ready) => ready.and_then(|()| {
                     self.receive_all(&mut buffer, |buffer| own.try_recv_from(buffer))
                 }),
@@ -200,7 +190,7 @@ impl DatagramTask {
                 Step::Gathered => self.receive_all(&mut buffer, |buffer| shared.look(buffer)),
                 Step::AddressesChanged => {
                     // Where datagrams do not leave, the next one that does is worth a line.
-                    if self.sending == Sending::Works && self.log.opens(&Line::Changed).is_some() {
+                    if self.reopen_at.is_none() && self.log.opens(&"changed") {
                         let to = self.everybody();
                         info!(%to, "network addresses have changed: reopening the sockets");
                     }
@@ -230,7 +220,7 @@ impl DatagramTask {
     /// Waits before the sockets are opened again; what is to be sent meanwhile is dropped.
     async fn pause(&mut self) -> Result<(), Finished> {
         let retry = tokio::time::sleep(RETRY);
-        let keys = Arc::clone(&self.settings.keys);
+        let keys = Arc::clone(&self.common.settings.keys);
         let is_keyless = keys.get().is_none();
         let has_keys = keys.wait();
         tokio::pin!(retry, has_keys);
@@ -240,7 +230,7 @@ impl DatagramTask {
                 () = &mut has_keys, if is_keyless => return Ok(()),
                 () = self.changes.changed() => return Ok(()),
                 outgoing = self.outgoing.recv() => match outgoing {
-                    Some(_) => self.counters.add(Count::SendFailed),
+                    Some(_) => self.common.counters.add(Count::SendFailed),
                     None => return Err(Finished),
                 },
             }
@@ -266,12 +256,12 @@ impl DatagramTask {
         Ok(())
     }
 
-    fn send(&mut self, own: &UdpSocket, outgoing: Outgoing) -> Sockets {
+    fn send(&mut self, own: &UdpSocket, outgoing: Outgoing) {
         let to = outgoing.to;
         if outgoing.urgent {
             self.traffic.note_urgent(Instant::now());
         }
-        let keys = self.settings.keys.get();
+        let keys = self.common.settings.keys.get();
         let key = keys.as_deref().and_then(Keyring::sent);
         let sent = match (&mut self.channel, key) {
             (Channel::Packets(packets, seal), Some(key)) => {
@@ -281,34 +271,35 @@ impl DatagramTask {
                 }
                 self.try_send(own, to, &sealed)
             }
-            (Channel::Packets(..), None) | (Channel::Beacons(_), _) => {
+            (Channel::Packets(..), None) | (Channel::Beacons, _) => {
                 self.try_send(own, to, &outgoing.bytes)
             }
         };
         // One peer that can't be reached says nothing of the network.
         if to != self.everybody() {
-            return Sockets::Keep;
+            return;
         }
         self.echo = outgoing.bytes;
-        let (sending, sockets) = self.sending.after(&sent, Instant::now());
-        match (self.sending, sent) {
-            (Sending::Works, Err(error)) => {
+        match (self.reopen_at, sent) {
+            (None, Ok(_)) | (Some(_), Err(_)) => {}
+            (None, Err(error)) => {
                 warn!(%to, %error, "datagrams can't be sent: serving alone");
+                self.reopen_at = Some(Instant::now() + RETRY);
             }
-            (Sending::Fails { .. }, Ok(_)) => info!(%to, "datagrams can be sent again"),
-            (Sending::Works, Ok(_)) | (Sending::Fails { .. }, Err(_)) => {}
+            (Some(_), Ok(_)) => {
+                info!(%to, "datagrams can be sent again");
+                self.reopen_at = None;
+            }
         }
-        self.sending = sending;
-        sockets
     }
 
     /// If the system has no room for a datagram, it is dropped; the next one follows (F10).
     fn try_send(&self, own: &UdpSocket, to: SocketAddrV4, bytes: &[u8]) -> io::Result<usize> {
         let sent = own.try_send_to(bytes, to.into());
         match &sent {
-            Ok(_) => self.counters.add(Count::Sent),
+            Ok(_) => self.common.counters.add(Count::Sent),
             Err(error) => {
-                self.counters.add(Count::SendFailed);
+                self.common.counters.add(Count::SendFailed);
                 trace!(%to, %error, "a datagram was not sent");
             }
         }
@@ -319,20 +310,25 @@ impl DatagramTask {
         let IpAddr::V4(from) = from.ip() else {
             return;
         };
-        let Some(keys) = self.settings.keys.get() else {
+        let Some(keys) = self.common.settings.keys.get() else {
             return;
         };
         let received = match &self.channel {
-            Channel::Beacons(_) if bytes == self.echo => return,
+            Channel::Beacons if bytes == self.echo => return,
             // One's own comes back from the network.
-            Channel::Packets(..) if from == self.settings.hello.address => return,
-            Channel::Beacons(_) => self.receive_beacon(bytes, from, &keys),
+            Channel::Packets(..) if from == self.common.settings.hello.address => return,
+            _ if bytes.len() > MAX_DATAGRAM => Err(Count::Oversized),
+            Channel::Beacons => self.receive_beacon(bytes, from, &keys),
             Channel::Packets(..) => self.receive_packet(bytes, from, &keys),
         };
-        if let Some(event) = received {
-            self.traffic.note_arrival();
-            self.counters.add(Count::Received);
-            self.hand_on(event);
+        match received {
+            Ok(Some(event)) => {
+                self.traffic.note_arrival();
+                self.common.counters.add(Count::Received);
+                self.hand_on(event);
+            }
+            Ok(None) => {}
+            Err(count) => self.refuse(count, from),
         }
     }
 
@@ -342,27 +338,16 @@ impl DatagramTask {
         bytes: &[u8],
         from: Ipv4Addr,
         keys: &Keyring,
-    ) -> Option<MeshEvent> {
+    ) -> Result<Option<MeshEvent>, Count> {
         let Channel::Packets(settings, seal) = &mut self.channel else {
-            return None;
+            return Ok(None);
         };
         self.traffic.note_urgent(Instant::now());
-        let opened = if bytes.len() > MAX_DATAGRAM {
-            Err(Count::Oversized)
-        } else {
-            seal.open(bytes, from, keys, settings.foreign_devices)
-        };
-        match opened {
-            Ok(packet) if packet.is_some_and(|packet| packet.len() > MAX_PACKET) => {
-                self.refuse(Count::Oversized, from, &"too long");
-                None
-            }
-            Ok(packet) => Some(MeshEvent::Packet { from, bytes: packet?.to_vec() }),
-            Err(count) => {
-                self.refuse(count, from, &count.name());
-                None
-            }
+        let packet = seal.open(bytes, from, keys, settings.foreign_devices)?;
+        if packet.is_some_and(|packet| packet.len() > MAX_PACKET) {
+            return Err(Count::Oversized);
         }
+        Ok(packet.map(|packet| MeshEvent::Packet { from, bytes: packet.to_vec() }))
     }
 
     fn receive_beacon(
@@ -370,65 +355,52 @@ impl DatagramTask {
         bytes: &[u8],
         from: Ipv4Addr,
         keys: &Keyring,
-    ) -> Option<MeshEvent> {
-        if bytes.len() > MAX_DATAGRAM {
-            let most = MAX_DATAGRAM;
-            self.refuse(Count::Oversized, from, &format!("more than {most} bytes"));
-            return None;
-        }
-        let beacon = match codec::decode_beacon(bytes, keys) {
-            Ok(beacon) => beacon,
-            Err(error) => {
-                self.refuse(count_of(&error), from, &error);
-                // Strangers must not keep the loop busy.
-                if unreadable(from, &error).is_some() && self.unreadable.take(Instant::now().into())
-                {
-                    self.hand_on(MeshEvent::Unreadable { from, error });
-                }
-                return None;
+    ) -> Result<Option<MeshEvent>, Count> {
+        let beacon = codec::decode_beacon(bytes, keys).map_err(|error| {
+            let count = count_of(&error);
+            // Strangers must not keep the loop busy.
+            if unreadable(from, &error).is_some() && self.unreadable.take(Instant::now().into()) {
+                self.hand_on(MeshEvent::Unreadable { from, error });
             }
-        };
+            count
+        })?;
         let hello = &beacon.hello;
-        if hello.nonce == self.settings.hello.nonce {
-            return None;
+        if hello.nonce == self.common.settings.hello.nonce {
+            return Ok(None);
         }
         if hello.address != from {
-            self.refuse(Count::Address, from, &format!("a beacon of {}", hello.address));
-            return None;
+            return Err(Count::Address);
         }
-        // While bare beacons are accepted, anybody could make a peer's packets look old by one.
-        if let Channel::Beacons(hearing) = &self.channel
-            && codec::announces_key(bytes)
-        {
-            hearing.note((from, hello.nonce), beacon.sequence);
-        }
+        self.common.proven.note((from, hello.nonce), beacon.sequence);
         if gather::is_urgent(&beacon) {
             self.traffic.note_urgent(Instant::now());
         }
-        Some(MeshEvent::Beacon { from, beacon: Box::new(beacon) })
+        Ok(Some(MeshEvent::Beacon { from, beacon: Box::new(beacon) }))
     }
 
     /// Counts a datagram that is dropped, and logs it unless datagrams are dropped like this whenever
     /// a node starts or the fleet is upgraded.
-    fn refuse(&mut self, count: Count, from: Ipv4Addr, error: &dyn Display) {
-        self.counters.add(count);
-        trace!(%from, %error, "a datagram was dropped");
+    fn refuse(&mut self, count: Count, from: Ipv4Addr) {
+        self.common.counters.add(count);
+        let (reason, so_far) = (count.name(), self.common.counters.get(count));
+        trace!(%from, reason, "a datagram was dropped");
         let is_usual = matches!(count, Count::Unproven | Count::Version);
-        if is_usual || self.log.opens(&Line::Dropped(count)).is_none() {
+        if is_usual || !self.log.opens(&reason) {
             return;
         }
-        let (reason, so_far) = (count.name(), self.counters.get(count));
         match self.channel {
-            Channel::Beacons(_) => warn!(%from, reason, %error, so_far, "datagrams that are not \
-                                         beacons of the fleet are dropped"),
-            Channel::Packets(..) => warn!(%from, reason, so_far, "packets that do not come from \
-                                          the fleet are dropped"),
+            Channel::Beacons => {
+                warn!(%from, reason, so_far, "datagrams that are not beacons of the fleet are dropped");
+            }
+            Channel::Packets(..) => {
+                warn!(%from, reason, so_far, "packets that do not come from the fleet are dropped");
+            }
         }
     }
 
     fn hand_on(&self, event: MeshEvent) {
-        if self.notes.try_send(Note::Datagram(event)).is_err() {
-            self.counters.add(Count::InboxFull);
+        if self.common.notes.try_send(Note::Datagram(event)).is_err() {
+            self.common.counters.add(Count::InboxFull);
         }
     }
 }
@@ -442,42 +414,5 @@ pub(super) fn count_of(error: &WireError) -> Count {
         WireError::Key(_) => Count::Key,
         WireError::Damaged => Count::Damaged,
         WireError::Malformed(_) | WireError::TooLarge { .. } => Count::Malformed,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::proven::Proven;
-    use super::super::tests::Lan;
-    use super::*;
-
-    /// Datagrams that are not beacons neither delay beacons nor, as a flood, fill the socket
-    /// meanwhile.
-    #[tokio::test]
-    async fn strangers_do_not_make_beacons_wait() {
-        let (_queue, outgoing) = mpsc::channel(QUEUE);
-        let (notes, _inbox) = mpsc::channel(1);
-        let settings = Arc::new(Lan::new().settings(1));
-        settings.keys.read().expect("none is needed");
-        let counters = Arc::new(Counters::default());
-        let (_peers, proven) = Proven::nobody();
-        let (hearing, _heard) = Hearing::start(proven);
-        let channel = Channel::Beacons(hearing);
-        let mut task = DatagramTask::new(channel, settings, outgoing, notes, counters);
-        let start = Instant::now();
-        let from = SocketAddr::from((Ipv4Addr::LOCALHOST, 9));
-        for _ in 0..900 {
-            task.receive(b"stranger", from);
-        }
-        assert_eq!(task.traffic.may_wait(start + RETRY), None);
-        assert_eq!(task.counters.get(Count::Foreign), 900);
-
-        for _ in 0..100 {
-            task.traffic.note_arrival();
-        }
-        assert!(task.traffic.may_wait(start + RETRY * 2).is_some());
-        let flood = |_: &mut [u8]| Ok((0, from));
-        task.receive_all(&mut [0; BUFFER], flood).expect("taken in");
-        assert_eq!(task.traffic.may_wait(start + RETRY * 2), None);
     }
 }

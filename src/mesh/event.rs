@@ -9,7 +9,7 @@ use elevator_fleet::wire::{Beacon, Frame, Hello};
 use serde::{Deserialize, Serialize};
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::greeting::{Connection, GreetingError};
+use super::greeting::{Connection, GreetingError, unfit};
 use super::link::LinkEnd;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -101,7 +101,8 @@ impl Note {
             Self::Datagram(_) | Self::Frame { .. } => None,
             Self::Greeted { peer, side, .. } => match side {
                 LinkSide::Dialled => {
-                    Some(Self::DialFailed { peer: peer.node, error: GreetingError::Cut })
+                    let error = unfit("the cable is cut by fault injection");
+                    Some(Self::DialFailed { peer: peer.node, error })
                 }
                 LinkSide::Accepted => None,
             },

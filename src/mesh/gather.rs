@@ -217,62 +217,49 @@ mod tests {
         (traffic, now)
     }
 
+    /// Beacons of several peers wait and those of one do not; after something urgent only in a large
+    /// fleet: four peers and five, a few beacons more or less.
     #[test]
-    fn beacons_of_several_peers_wait_and_those_of_one_do_not() {
-        for (count, waits) in [(0, false), (20, false), (40, true), (120, true)] {
+    fn beacons_wait_unless_something_is_urgent() {
+        for (count, waits, waits_urgent) in [
+            (20, false, false),
+            (40, true, false),
+            (84, true, false),
+            (96, true, true),
+            (400, true, true),
+        ] {
             let (mut traffic, now) = judged(Some(LONGEST), count);
             assert_eq!(traffic.may_wait(now).is_some(), waits, "{count}");
-        }
-    }
-
-    #[test]
-    fn nothing_waits_after_something_urgent_but_in_a_large_fleet() {
-        // Four peers and five, a few beacons more or less.
-        for (count, waits) in [(40, false), (84, false), (96, true), (400, true)] {
-            let (mut traffic, calm) = judged(Some(LONGEST), count);
-            assert_eq!(traffic.may_wait(calm), Some(LONGEST));
-            traffic.note_urgent(calm);
-            assert_eq!(traffic.may_wait(calm).is_some(), waits, "{count}");
+            traffic.note_urgent(now);
+            assert_eq!(traffic.may_wait(now).is_some(), waits_urgent, "{count}");
         }
     }
 
     /// What would fill the socket's buffer while it waits.
     #[test]
     fn nothing_waits_during_a_flood() {
-        let (mut traffic, start) = judged(Some(LONGEST), 400);
-        traffic.note_taken(20);
-        assert!(traffic.may_wait(start).is_some());
-        traffic.note_taken(Traffic::MOST_AT_ONE_TIME);
-        assert_eq!(traffic.may_wait(start), None, "many at one time");
-
-        let (mut traffic, start) = judged(Some(LONGEST), 400);
-        for _ in 0..Traffic::FLOOD {
-            traffic.note_taken(1);
+        for flood in [vec![Traffic::MOST_AT_ONE_TIME], vec![1; Traffic::FLOOD as usize]] {
+            let (mut traffic, start) = judged(Some(LONGEST), 400);
+            traffic.note_taken(20);
+            assert!(traffic.may_wait(start).is_some());
+            for taken in flood {
+                traffic.note_taken(taken);
+            }
+            assert_eq!(traffic.may_wait(start), None);
+            let end = start + Traffic::JUDGE_EVERY;
+            assert_eq!(traffic.may_wait(end), None);
+            (0..100).for_each(|_| traffic.note_arrival());
+            assert_eq!(traffic.may_wait(end + Traffic::JUDGE_EVERY), Some(LONGEST));
         }
-        assert_eq!(traffic.may_wait(start), None, "one by one");
-        let end = start + Traffic::JUDGE_EVERY;
-        assert_eq!(traffic.may_wait(end), None);
-        for _ in 0..100 {
-            traffic.note_taken(1);
-            traffic.note_arrival();
-        }
-        let over = end + Traffic::JUDGE_EVERY;
-        assert_eq!(traffic.may_wait(over), Some(LONGEST));
     }
 
     /// An echo is oldest just before the next one: gathered at both ends, and two beacons after the
     /// one that it names. A node probes once it is a beacon period and `probe_after` old.
     #[test]
     fn no_healthy_peer_is_probed_for_what_waits() {
-        for (beacon_period, probe_after, gathered) in [
-            (25, 60, Some(14)),
-            (25, 45, Some(7)),
-            (25, 41, Some(5)),
-            (25, 40, None),
-            (50, 60, None),
-            (100, 400, Some(14)),
-            (5, 5, None),
-        ] {
+        for (beacon_period, probe_after, gathered) in
+            [(25, 60, Some(14)), (25, 41, Some(5)), (25, 40, None), (50, 60, None), (5, 5, None)]
+        {
             let (beacon_period, probe_after) = (MS(beacon_period), MS(probe_after));
             let times = MeshTimes { beacon_period, probe_after, ..MeshTimes::default() };
             let time = gather_time(&times);
@@ -280,25 +267,6 @@ mod tests {
             if let Some(time) = time {
                 assert!(2 * (beacon_period + time) < beacon_period + probe_after);
             }
-            let (mut traffic, now) = judged(time, 400);
-            assert_eq!(traffic.may_wait(now), time);
         }
-    }
-
-    #[tokio::test]
-    async fn what_has_waited_is_reported_once_it_may_wait_no_longer() {
-        let socket = std::net::UdpSocket::bind("127.0.0.1:0").expect("bound");
-        socket.set_nonblocking(true).expect("set");
-        let to = socket.local_addr().expect("an address");
-        socket.send_to(&[7], to).expect("sent");
-        socket.send_to(&[8], to).expect("sent");
-        let shared = Shared::Gathered(socket);
-        let mut buffer = [0; 4];
-        assert_eq!(shared.look(&mut buffer).expect("there"), (1, to));
-        let shared = shared.let_wait(false).expect("awaited");
-        shared.readable().await.expect("readable");
-        assert_eq!(shared.try_receive(&mut buffer).expect("there"), (1, to));
-        assert_eq!(buffer[0], 8);
-        assert!(shared.let_wait(true).expect("gathered").is_gathered());
     }
 }

@@ -1,15 +1,15 @@
 //! The first exchange on a connection: who is the peer, and does it fit this node?
 
+use std::borrow::Cow;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddrV4};
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
-use elevator_driver::FloorCount;
-use elevator_fleet::model::{FleetName, NodeId};
+use elevator_fleet::model::NodeId;
 use elevator_fleet::wire::codec::{self, MAX_FRAME, Opening, Preamble, WireError};
 use elevator_fleet::wire::keyring::Keyring;
-use elevator_fleet::wire::{Frame, Hello, Protocol};
+use elevator_fleet::wire::{Frame, Hello};
 use futures_util::{SinkExt, StreamExt};
 use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
@@ -22,7 +22,6 @@ use super::{MeshSettings, socket};
 /// The largest frame before the peer's hello, in bytes: a stranger gets no more memory.
 pub(super) const MAX_HELLO: usize = 1024;
 
-/// A connection in frames.
 #[derive(Debug)]
 pub(super) struct Connection {
     pub(super) read: FramedRead<OwnedReadHalf, LinkCodec>,
@@ -32,42 +31,17 @@ pub(super) struct Connection {
 /// Why a connection does not become a link. It is closed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum GreetingError {
-    #[error("not connected in time")]
-    ConnectTime,
-    #[error("no hello in time")]
-    HelloTime,
     #[error("{0}")]
     Io(#[from] io::Error),
-    #[error("closed before a hello")]
-    Closed,
     #[error("{0}")]
     Wire(#[from] WireError),
-    #[error("a frame before the hello")]
-    NoHello,
-    #[error("no fleet key can be read")]
-    NoKey,
-    #[error("it has not proven by a beacon that it hears this node")]
-    Unproven,
     #[error("{0}")]
     Handshake(#[from] HandshakeError),
     #[error("{0}")]
     Codec(#[from] CodecError),
-    #[error("it dials node {0}")]
-    NotThisNode(NodeId),
-    #[error("it dials as node {preamble} and is node {hello}")]
-    TwoNames { preamble: NodeId, hello: NodeId },
-    #[error("a node of fleet {0}")]
-    Fleet(FleetName),
-    #[error("node {node} has {} floors", .floors.get())]
-    Floors { node: NodeId, floors: FloorCount },
-    #[error("node {node} uses election {protocol}")]
-    Protocol { node: NodeId, protocol: Protocol },
-    #[error("node {0} is there instead")]
-    Other(NodeId),
-    #[error("it calls itself node {} at {}", .0.node, .0.address)]
-    Address(Box<Hello>),
-    #[error("the cable is cut by fault injection")]
-    Cut,
+    /// It is no peer of this node, or does not say so in time.
+    #[error("{0}")]
+    Unfit(Cow<'static, str>),
 }
 
 /// Connects and exchanges hellos, within the time limits for either.
@@ -79,11 +53,12 @@ pub(super) async fn dial(
     let connecting = socket::connect(settings.hello.address, address);
     let stream = tokio::time::timeout(settings.times.connect, connecting)
         .await
-        .map_err(|_elapsed| GreetingError::ConnectTime)??;
+        .map_err(|_elapsed| unfit("not connected in time"))??;
     let connection = Connection::new(settings, stream)?;
     let (connection, hello) = within_limit(settings, connection.introduce(settings, peer)).await?;
     let fitting = admitted(settings, connection, hello, *address.ip())?;
-    if fitting.1.node == *peer { Ok(fitting) } else { Err(GreetingError::Other(fitting.1.node)) }
+    let there = &fitting.1.node;
+    if there == peer { Ok(fitting) } else { Err(unfit(format!("node {there} is there instead"))) }
 }
 
 /// Exchanges hellos with one who has connected, within the time limit. With a key, somebody whose
@@ -93,16 +68,16 @@ pub(super) async fn greet(
     settings: &MeshSettings,
     stream: TcpStream,
     from: IpAddr,
-    proven: &mut Proven,
+    proven: &Proven,
 ) -> Result<(Connection, Hello), GreetingError> {
-    let keys = settings.keys.get().ok_or(GreetingError::NoKey)?;
+    let keys = settings.keys.get().ok_or_else(no_key)?;
     let IpAddr::V4(address) = from else {
-        return Err(GreetingError::Unproven);
+        return Err(unfit("it has no IPv4 address"));
     };
     let connection = Connection::new(settings, stream)?;
     let exchange = async {
         if keys.sent().is_some() {
-            proven.wait_for(address).await?;
+            proven.wait_for(address).await;
         }
         connection.answer(settings, &keys).await
     };
@@ -115,7 +90,7 @@ async fn within_limit<T>(
     exchange: impl Future<Output = Result<T, GreetingError>>,
 ) -> Result<T, GreetingError> {
     let exchange = tokio::time::timeout(settings.times.greeting, exchange);
-    exchange.await.map_err(|_elapsed| GreetingError::HelloTime)?
+    exchange.await.map_err(|_elapsed| unfit("no hello in time"))?
 }
 
 /// The connection, if the peer fits this node.
@@ -128,7 +103,8 @@ fn admitted(
     check(&settings.hello, &hello)?;
     // A node dials from its own address. A hello in another's name would end that node's links.
     if from != hello.address {
-        return Err(GreetingError::Address(Box::new(hello)));
+        let Hello { node, address, .. } = hello;
+        return Err(unfit(format!("it calls itself node {node} at {address}")));
     }
     connection.read.decoder_mut().admit();
     Ok((connection, hello))
@@ -151,7 +127,7 @@ impl Connection {
         peer: &NodeId,
     ) -> Result<(Self, Hello), GreetingError> {
         let own = codec::encode_frame(&Frame::Hello(settings.hello.clone()))?;
-        let keys = settings.keys.get().ok_or(GreetingError::NoKey)?;
+        let keys = settings.keys.get().ok_or_else(no_key)?;
         let Some(key) = keys.sent() else {
             self.send(own).await?;
             let hello = hello(&self.receive().await?)?;
@@ -191,17 +167,18 @@ impl Connection {
             }
         };
         if preamble.to != settings.hello.node {
-            return Err(GreetingError::NotThisNode(preamble.to));
+            return Err(unfit(format!("it dials node {}", preamble.to)));
         }
         let (mut handshake, payload) = started(keys, key, prologue, message)?;
         let hello = hello(&payload)?;
         if hello.node != preamble.from {
-            return Err(GreetingError::TwoNames { preamble: preamble.from, hello: hello.node });
+            let Preamble { from, .. } = preamble;
+            return Err(unfit(format!("it dials as node {from} and is node {}", hello.node)));
         }
         self.send(handshake.write(&own)?).await?;
         self.encrypt(handshake)?;
         let confirmation = self.receive().await?;
-        if confirmation.is_empty() { Ok((self, hello)) } else { Err(GreetingError::NoHello) }
+        if confirmation.is_empty() { Ok((self, hello)) } else { Err(no_hello()) }
     }
 
     fn encrypt(&mut self, handshake: Handshake) -> Result<(), GreetingError> {
@@ -216,7 +193,7 @@ impl Connection {
     }
 
     async fn receive(&mut self) -> Result<BytesMut, GreetingError> {
-        Ok(self.read.next().await.ok_or(GreetingError::Closed)??)
+        Ok(self.read.next().await.ok_or_else(|| unfit("closed before a hello"))??)
     }
 }
 
@@ -239,20 +216,32 @@ fn started(
 }
 
 fn hello(bytes: &[u8]) -> Result<Hello, GreetingError> {
-    codec::decode_frame(bytes)?.into_hello().ok_or(GreetingError::NoHello)
+    codec::decode_frame(bytes)?.into_hello().ok_or_else(no_hello)
 }
 
-fn check(own: &Hello, peer: &Hello) -> Result<(), GreetingError> {
-    let node = || peer.node.clone();
-    if peer.fleet != own.fleet {
-        Err(GreetingError::Fleet(peer.fleet.clone()))
-    } else if peer.floors != own.floors {
-        let floors = peer.floors;
-        Err(GreetingError::Floors { node: node(), floors })
-    } else if peer.protocol != own.protocol {
-        let protocol = peer.protocol;
-        Err(GreetingError::Protocol { node: node(), protocol })
+fn check(
+    own: &Hello,
+    Hello { fleet, node, floors, protocol, .. }: &Hello,
+) -> Result<(), GreetingError> {
+    if *fleet != own.fleet {
+        Err(unfit(format!("a node of fleet {fleet}")))
+    } else if *floors != own.floors {
+        Err(unfit(format!("node {node} has {} floors", floors.get())))
+    } else if *protocol != own.protocol {
+        Err(unfit(format!("node {node} uses election {protocol}")))
     } else {
         Ok(())
     }
+}
+
+pub(super) fn unfit(why: impl Into<Cow<'static, str>>) -> GreetingError {
+    GreetingError::Unfit(why.into())
+}
+
+fn no_hello() -> GreetingError {
+    unfit("a frame before the hello")
+}
+
+fn no_key() -> GreetingError {
+    unfit("no fleet key can be read")
 }

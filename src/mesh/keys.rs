@@ -3,13 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
-use tracing::{error, trace};
+use tracing::{error, info, trace};
 
-use super::event::Note;
-use super::log_gate::{self, LogGate};
-use crate::fleet_key::Keys;
+use super::gate::Gate;
+use super::{Common, Note};
 
 /// How long a node that starts waits for its keys. A sound disk takes a small part of that.
 pub(super) const LIMIT: Duration = Duration::from_millis(200);
@@ -18,18 +16,22 @@ const RETRY: Duration = Duration::from_secs(1);
 
 /// Reads the keys until it has all of them, on threads of their own: the disk may keep such a thread
 /// waiting, but neither a task nor the panel.
-pub(super) async fn read_all(keys: Arc<Keys>, notes: mpsc::Sender<Note>) {
-    let mut log = LogGate::new(log_gate::ONE);
+pub(super) async fn read_all(Common { settings, notes, .. }: Common) {
+    let keys = &settings.keys;
+    let mut log = Gate::once();
     loop {
-        let reading = Arc::clone(&keys);
+        let (reading, before) = (Arc::clone(keys), keys.get());
         let read = spawn_blocking(move || reading.read()).await;
-        if notes.send(Note::KeysRead).await.is_err() {
-            trace!("the keys outlived the mesh");
+        if before.as_ref().map(Arc::as_ptr) != keys.get().as_ref().map(Arc::as_ptr) {
+            info!("fleet keys have been read");
+            if notes.send(Note::KeysRead).await.is_err() {
+                trace!("the keys outlived the mesh");
+            }
         }
         let is_usable = keys.get().is_some();
         match read {
             Ok(Ok(())) => return,
-            Ok(Err(_)) | Err(_) if log.opens(&is_usable).is_none() => {}
+            Ok(Err(_)) | Err(_) if !log.opens(&is_usable) => {}
             Ok(Err(error)) if is_usable => {
                 error!(%error, "a fleet key can't be read: nodes that send it are not heard");
             }

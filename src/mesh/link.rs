@@ -32,25 +32,21 @@ const FAREWELL: Duration = Duration::from_secs(1);
 
 #[derive(Debug, thiserror::Error)]
 pub(super) enum LinkEnd {
-    #[error("closed by this node")]
-    ClosedHere,
-    #[error("closed by the peer")]
-    Closed,
+    /// Nothing is wrong with what the peer has sent.
+    #[error("{0}")]
+    Sound(&'static str),
     #[error("{0}")]
     Codec(#[from] CodecError),
     #[error("{0}")]
     Wire(#[from] WireError),
     #[error("a second hello")]
     SecondHello,
-    #[error("{LINK_QUEUE} frames wait to leave")]
-    QueueFull,
-    #[error("frames were dropped while the cable was cut")]
-    Mended,
-    #[error("there are newer links from the same address")]
-    TooMany,
 }
 
 impl LinkEnd {
+    pub(super) const HERE: Self = Self::Sound("closed by this node");
+    pub(super) const THERE: Self = Self::Sound("closed by the peer");
+
     /// Whether the peer sent something that is not a frame.
     pub(super) fn is_malformed(&self) -> bool {
         match self {
@@ -58,12 +54,7 @@ impl LinkEnd {
             // The length of a frame is beyond the limit.
             Self::Codec(CodecError::Io(error)) => error.kind() == io::ErrorKind::InvalidData,
             // Nor is it the peer that has sent a forged one.
-            Self::Codec(CodecError::Forged)
-            | Self::ClosedHere
-            | Self::Closed
-            | Self::QueueFull
-            | Self::Mended
-            | Self::TooMany => false,
+            Self::Codec(CodecError::Forged) | Self::Sound(_) => false,
         }
     }
 }
@@ -85,7 +76,7 @@ pub(super) async fn run(
                 if tokio::time::timeout(FAREWELL, farewell).await.is_err() {
                     trace!(link = link.0, "the peer has not closed its side");
                 }
-                LinkEnd::ClosedHere
+                LinkEnd::HERE
             }
             Err(error) => error.into(),
         },
@@ -104,7 +95,7 @@ async fn receive(
     let places = Arc::new(Semaphore::new(WAITING));
     loop {
         let frame = match read.next().await {
-            None => return LinkEnd::Closed,
+            None => return LinkEnd::THERE,
             Some(Err(error)) => return error.into(),
             Some(Ok(bytes)) => match codec::decode_frame(&bytes) {
                 Ok(Frame::Hello(_)) => return LinkEnd::SecondHello,
@@ -113,11 +104,11 @@ async fn receive(
             },
         };
         let Ok(place) = Arc::clone(&places).acquire_owned().await else {
-            return LinkEnd::ClosedHere;
+            return LinkEnd::HERE;
         };
         let note = Note::Frame { link, frame, place };
         if notes.send(note).await.is_err() {
-            return LinkEnd::ClosedHere;
+            return LinkEnd::HERE;
         }
     }
 }

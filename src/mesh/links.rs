@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::Ipv4Addr;
-use std::sync::Arc;
 
 use bytes::Bytes;
 use elevator_fleet::model::NodeId;
@@ -13,24 +12,16 @@ use tokio::task::{AbortHandle, JoinSet};
 use tracing::{info, warn};
 
 use super::cipher::CodecError;
+use super::gate::Gate;
 use super::greeting::Connection;
 use super::link::{self, LINK_QUEUE, LinkEnd};
-use super::log_gate::{self, LogGate};
-use super::{Count, Counters, Loss, MeshEvent, Note};
+use super::{Common, Count, Loss, MeshEvent};
 
 /// The most links in total, several times as many as the largest fleet needs. More are refused.
 const MOST: usize = 512;
 
 /// The most links per address. A further one replaces the oldest.
 pub(super) const MOST_PER_ADDRESS: usize = 4;
-
-/// The log lines about a link.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Line {
-    Up,
-    Down,
-    TooMany,
-}
 
 #[derive(Debug)]
 struct Link {
@@ -46,23 +37,21 @@ pub(super) struct Links {
     open: BTreeMap<LinkId, Link>,
     next: u64,
     pub(super) tasks: JoinSet<Loss>,
-    notes: mpsc::Sender<Note>,
-    counters: Arc<Counters>,
+    common: Common,
     /// Links that this side gave up, which were not reported to the node yet.
     pub(super) given_up: VecDeque<LinkId>,
-    log: LogGate<(NodeId, Line)>,
+    log: Gate<(NodeId, &'static str)>,
 }
 
 impl Links {
-    pub(super) fn new(notes: mpsc::Sender<Note>, counters: Arc<Counters>) -> Self {
+    pub(super) fn new(common: Common) -> Self {
         Self {
             open: BTreeMap::new(),
             next: 1,
             tasks: JoinSet::new(),
-            notes,
-            counters,
+            common,
             given_up: VecDeque::new(),
-            log: LogGate::new(log_gate::SOME),
+            log: Gate::some(),
         }
     }
 
@@ -90,28 +79,26 @@ impl Links {
         if siblings.count() + 1 >= MOST_PER_ADDRESS
             && let Some(oldest) = oldest
         {
-            self.give_up(oldest, &LinkEnd::TooMany);
+            self.give_up(oldest, &LinkEnd::Sound("there are newer links from the same address"));
         }
         if side == LinkSide::Accepted && self.open.len() >= MOST {
-            self.counters.add(Count::Refused);
-            if let Some(unlogged) = self.log.opens(&(peer.node.clone(), Line::TooMany)) {
-                let unlogged = shown(unlogged);
-                warn!(peer = %peer.node, unlogged, "too many links: the newest are refused");
+            self.common.counters.add(Count::Refused);
+            if self.log.opens(&(peer.node.clone(), "too many")) {
+                warn!(peer = %peer.node, "too many links: the newest are refused");
             }
             return None;
         }
         let link = LinkId(self.next);
         self.next += 1;
         let (queue, outgoing) = mpsc::channel(LINK_QUEUE);
-        let run = link::run(link, connection, outgoing, self.notes.clone());
+        let run = link::run(link, connection, outgoing, self.common.notes.clone());
         let task = self.tasks.spawn(async move {
             run.await;
             None
         });
         let Hello { node, address, .. } = &peer;
-        if let Some(unlogged) = self.log.opens(&(node.clone(), Line::Up)) {
-            let unlogged = shown(unlogged);
-            info!(link = link.0, peer = %node, %address, ?side, unlogged, "link up");
+        if self.log.opens(&(node.clone(), "up")) {
+            info!(link = link.0, peer = %node, %address, ?side, "link up");
         }
         let known = Link { peer: node.clone(), address: *address, queue, task };
         self.open.insert(link, known);
@@ -125,8 +112,10 @@ impl Links {
         };
         let sent = match codec::encode_frame(frame) {
             Ok(bytes) => known.queue.try_send(bytes.into()).map_err(|refused| match refused {
-                mpsc::error::TrySendError::Full(_) => LinkEnd::QueueFull,
-                mpsc::error::TrySendError::Closed(_) => LinkEnd::Closed,
+                mpsc::error::TrySendError::Full(_) => {
+                    LinkEnd::Sound("too many frames wait to leave")
+                }
+                mpsc::error::TrySendError::Closed(_) => LinkEnd::THERE,
             }),
             Err(error) => Err(LinkEnd::Wire(error)),
         };
@@ -138,7 +127,7 @@ impl Links {
     /// Closes a link after everything sent before has left.
     pub(super) fn close(&mut self, link: LinkId) {
         // Its task sends the rest of the queue when it sees that there are no senders left.
-        self.forget(link, &LinkEnd::ClosedHere);
+        self.forget(link, &LinkEnd::HERE);
     }
 
     pub(super) fn give_all_up(&mut self, end: &LinkEnd) {
@@ -168,10 +157,10 @@ impl Links {
             return None;
         }
         if matches!(end, LinkEnd::Codec(CodecError::Forged)) {
-            self.counters.add(Count::Forged);
+            self.common.counters.add(Count::Forged);
         }
         if end.is_malformed() {
-            self.counters.add(Count::Malformed);
+            self.common.counters.add(Count::Malformed);
             Some(MeshEvent::Malformed { link })
         } else {
             Some(MeshEvent::LinkDown { link })
@@ -183,15 +172,9 @@ impl Links {
         let Some(Link { peer, .. }) = self.open.remove(&link) else {
             return false;
         };
-        if let Some(unlogged) = self.log.opens(&(peer.clone(), Line::Down)) {
-            let unlogged = shown(unlogged);
-            info!(link = link.0, %peer, reason = %end, unlogged, "link down");
+        if self.log.opens(&(peer.clone(), "down")) {
+            info!(link = link.0, %peer, reason = %end, "link down");
         }
         true
     }
-}
-
-/// A log field that is left out if it is 0.
-fn shown(unlogged: u64) -> Option<u64> {
-    Some(unlogged).filter(|count| *count > 0)
 }

@@ -36,20 +36,16 @@ mod cipher;
 mod count;
 mod datagram;
 mod event;
-#[cfg(feature = "fuzzing")]
-pub(crate) mod fuzzing;
+mod gate;
 mod gather;
 mod greeting;
-mod heard;
 mod interface;
 mod keys;
 mod link;
 mod links;
-mod log_gate;
 mod packets;
 mod proven;
 mod seal;
-mod sending;
 mod settings;
 mod socket;
 
@@ -61,9 +57,8 @@ use std::time::Duration;
 use elevator_fleet::model::NodeId;
 use elevator_fleet::node::{BeaconFate, LinkId, LinkSide};
 use elevator_fleet::wire::codec;
-use elevator_fleet::wire::keyring::Keyring;
 use elevator_fleet::wire::{Beacon, Frame};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 use tokio::task::{JoinError, JoinSet};
 use tracing::{error, info, trace, warn};
 
@@ -73,12 +68,11 @@ use self::datagram::{Channel, DatagramTask, Outgoing};
 pub(crate) use self::event::Cable;
 pub use self::event::MeshEvent;
 use self::event::Note;
+use self::gate::Gate;
 pub(crate) use self::gather::gather_time;
-use self::heard::Hearing;
 pub(crate) use self::interface::{address_of, mac_of};
 use self::link::LinkEnd;
 use self::links::Links;
-use self::log_gate::LogGate;
 pub(crate) use self::packets::PacketSettings;
 pub(crate) use self::proven::Peers;
 use self::proven::Proven;
@@ -104,9 +98,17 @@ enum Step {
     Ended(Result<Loss, JoinError>),
 }
 
+#[derive(Debug, Clone)]
+struct Common {
+    settings: Arc<MeshSettings>,
+    notes: mpsc::Sender<Note>,
+    counters: Arc<Counters>,
+    proven: Proven,
+}
+
 #[derive(Debug)]
 pub struct Mesh {
-    settings: Arc<MeshSettings>,
+    common: Common,
     /// Tasks that may be ended at any moment: accept, dials, keys.
     openers: JoinSet<Loss>,
     /// Tasks that get time to send what is queued. So do those of the links.
@@ -115,15 +117,10 @@ pub struct Mesh {
     packets: Option<mpsc::Sender<Outgoing>>,
     links: Links,
     inbox: mpsc::Receiver<Note>,
-    notes: mpsc::Sender<Note>,
-    counters: Arc<Counters>,
-    proven: watch::Sender<Peers>,
     /// The sequence of the latest beacon, which packets name.
     beacon: Arc<AtomicU64>,
-    /// The keys in use that the node knows of.
-    known_keys: Option<Arc<Keyring>>,
-    dial_log: LogGate<NodeId>,
-    replay_log: LogGate<()>,
+    dial_log: Gate<NodeId>,
+    replay_log: Gate<()>,
     cable: Cable,
 }
 
@@ -135,26 +132,25 @@ impl Mesh {
     pub fn start(settings: MeshSettings) -> Result<Self, MeshError> {
         let settings = Arc::new(settings);
         let address = settings.hello.address;
-        if settings.keys.let_anybody_in() {
-            warn!("fleet_keys = none: anybody on the network can command the cars");
-        }
-        if settings.keys.let_machine_in() {
+        let is_open = settings.keys.let_anybody_in();
+        if is_open && address.is_loopback() {
             warn!("no fleet key: any account on this machine can command the cars");
+        } else if is_open {
+            warn!("fleet_keys = none: anybody on the network can command the cars");
         }
         let (broadcast, port) = (settings.broadcast, settings.link_port);
         if broadcast.ip().is_broadcast() {
             return Err(MeshError::LimitedBroadcast(broadcast));
         }
-        let refused = |source| MeshError::Refused { address, broadcast, port, source };
-        let in_use = MeshError::DatagramsInUse { address, broadcast };
-        let datagram_sockets =
-            socket::at_start(socket::datagrams(address, broadcast), in_use, refused)?;
+        let datagram_sockets = socket::datagrams(address, broadcast);
+        let key = ("the port of broadcast", broadcast.port());
+        let datagram_sockets = socket::at_start(datagram_sockets, &settings, key)?;
         let packet_sockets = match &settings.packets {
             Some(packets) => packets.at_start(&settings)?,
             None => None,
         };
-        let in_use = MeshError::LinksInUse { address, port };
-        let listener = socket::at_start(socket::listener(address, port), in_use, refused)?;
+        let listener = socket::listener(address, port);
+        let listener = socket::at_start(listener, &settings, ("link_port", port))?;
         if datagram_sockets.is_none() || listener.is_none() {
             warn!(
                 %address,
@@ -162,95 +158,73 @@ impl Mesh {
                 "no network with these addresses: serving alone until there is one"
             );
         }
-        // No sooner: nothing is read for a node that can't start.
-        if !settings.keys.name_files() {
-            // Nothing keeps it waiting, not even for a thread. The task has the reason if it fails.
-            settings.keys.read().ok();
-        }
         let (notes, inbox) = mpsc::channel(INBOX);
-        let (proven, peers) = Proven::nobody();
-        let (hearing, heard) = Hearing::start(peers.clone());
+        let (counters, proven) = Default::default();
+        let common = Common { settings: Arc::clone(&settings), notes, counters, proven };
         let beacon = Arc::new(AtomicU64::new(0));
-        let counters = Arc::new(Counters::default());
         let mut openers = JoinSet::new();
         let mut carriers = JoinSet::new();
         let mut carry = |channel: Channel, sockets: Option<DatagramSockets>| {
             let (datagrams, outgoing) = mpsc::channel(datagram::QUEUE);
-            let (settings, counters) = (Arc::clone(&settings), Arc::clone(&counters));
-            let task = DatagramTask::new(channel, settings, outgoing, notes.clone(), counters);
+            let task = DatagramTask::new(channel, common.clone(), outgoing);
             carriers.spawn(async move {
                 task.run(sockets).await;
                 Some("the task of the datagrams has ended")
             });
             datagrams
         };
-        let datagrams = carry(Channel::Beacons(hearing), datagram_sockets);
+        let datagrams = carry(Channel::Beacons, datagram_sockets);
         let packets = settings.packets.clone().map(|packets| {
             let everybody = *packets.everybody(broadcast).ip();
             let beacon = Arc::clone(&beacon);
-            let seal = Seal::new(&settings.hello, everybody, beacon, peers.clone(), heard);
+            let seal = Seal::new(&settings.hello, everybody, beacon, common.proven.clone());
             carry(Channel::Packets(packets, seal), packet_sockets)
         });
-        let accept = accept::run(
-            listener,
-            Arc::clone(&settings),
-            notes.clone(),
-            Arc::clone(&counters),
-            peers.clone(),
-        );
+        let accept = accept::run(listener, common.clone());
         openers.spawn(async move {
             accept.await;
             Some("the task that takes connections in has ended")
         });
-        let reading = keys::read_all(Arc::clone(&settings.keys), notes.clone());
+        let reading = keys::read_all(common.clone());
         openers.spawn(async move {
             reading.await;
             None
         });
         Ok(Self {
-            known_keys: settings.keys.get(),
-            settings,
             openers,
             carriers,
             datagrams,
             packets,
-            links: Links::new(notes.clone(), Arc::clone(&counters)),
+            links: Links::new(common.clone()),
             inbox,
-            notes,
-            counters,
-            proven,
             beacon,
-            dial_log: LogGate::new(log_gate::ONE),
-            replay_log: LogGate::new(log_gate::ONE),
+            dial_log: Gate::once(),
+            replay_log: Gate::once(),
             cable: Cable::Whole,
+            common,
         })
     }
 
     pub(crate) fn counters(&self) -> &Counters {
-        &self.counters
+        &self.common.counters
     }
 
     /// Waits until the first attempt to read the fleet keys has ended, so that a node that starts is
     /// not alone for a moment because of them; for a short time only, as a disk may hang.
-    pub(crate) async fn wait_for_keys(&mut self) {
-        if tokio::time::timeout(keys::LIMIT, self.settings.keys.tried()).await.is_err() {
+    pub(crate) async fn wait_for_keys(&self) {
+        if tokio::time::timeout(keys::LIMIT, self.common.settings.keys.tried()).await.is_err() {
             warn!("the fleet keys can't be read yet: serving alone until then");
         }
-        self.known_keys = self.settings.keys.get();
     }
 
     pub(crate) fn keys(&self) -> &Keys {
-        &self.settings.keys
+        &self.common.settings.keys
     }
 
     /// Names the peers that have proven by their beacons that they hear this node. With a key, links
     /// and packets of others are not taken in.
-    pub(crate) fn set_proven(&self, peers: Peers) {
-        self.proven.send_if_modified(|known| {
-            let is_new = *known != peers;
-            *known = peers;
-            is_new
-        });
+    pub(crate) fn set_proven(&self, peers: &Peers) {
+        self.common.proven.set(peers);
     }
 
     /// Counts what became of a beacon that was received.
@@ -258,13 +232,13 @@ impl Mesh {
         match fate {
             BeaconFate::Used | BeaconFate::Ignored => {}
             // Several fleets may share a network.
-            BeaconFate::Foreign => self.counters.add(Count::Foreign),
+            BeaconFate::Foreign => self.common.counters.add(Count::Foreign),
             // So it begins with every node that starts.
-            BeaconFate::Unproven => self.counters.add(Count::Unproven),
+            BeaconFate::Unproven => self.common.counters.add(Count::Unproven),
             BeaconFate::Replayed => {
-                self.counters.add(Count::Replayed);
-                if self.replay_log.opens(&()).is_some() {
-                    let so_far = self.counters.get(Count::Replayed);
+                self.common.counters.add(Count::Replayed);
+                if self.replay_log.opens(&()) {
+                    let so_far = self.common.counters.get(Count::Replayed);
                     warn!(%from, so_far, "replayed beacons are dropped");
                 }
             }
@@ -276,30 +250,29 @@ impl Mesh {
     pub(crate) fn set_cable(&mut self, cable: Cable) {
         self.cable = cable;
         if cable == Cable::Whole {
-            self.links.give_all_up(&LinkEnd::Mended);
+            let why = "frames were dropped while the cable was cut";
+            self.links.give_all_up(&LinkEnd::Sound(why));
         }
     }
 
-    /// Sends a beacon to everybody.
     pub fn broadcast(&self, beacon: &Beacon) {
-        self.send_datagram(self.settings.broadcast, beacon);
+        self.send_datagram(self.common.settings.broadcast, beacon);
     }
 
-    /// Sends a beacon to one node.
     pub(crate) fn unicast(&self, to: Ipv4Addr, beacon: &Beacon) {
-        let to = SocketAddrV4::new(to, self.settings.broadcast.port());
+        let to = SocketAddrV4::new(to, self.common.settings.broadcast.port());
         self.send_datagram(to, beacon);
     }
 
     /// Sends a packet to one node or device, or to all. Does nothing if there is no port for
     /// packets.
     pub(crate) fn send_packet(&self, to: Option<Ipv4Addr>, bytes: Vec<u8>) {
-        let (Some(queue), Some(settings)) = (&self.packets, &self.settings.packets) else {
+        let (Some(queue), Some(settings)) = (&self.packets, &self.common.settings.packets) else {
             return;
         };
         let to = match to {
             Some(to) => SocketAddrV4::new(to, settings.port),
-            None => settings.everybody(self.settings.broadcast),
+            None => settings.everybody(self.common.settings.broadcast),
         };
         let urgent = true;
         self.enqueue(queue, Outgoing { to, bytes, urgent });
@@ -308,8 +281,8 @@ impl Mesh {
     /// Opens a link. Answered by [`MeshEvent::LinkUp`] or [`MeshEvent::DialFailed`] within
     /// [`LinkTimes::connect`] and [`LinkTimes::greeting`].
     pub fn dial(&mut self, peer: NodeId, address: SocketAddrV4) {
-        let settings = Arc::clone(&self.settings);
-        let notes = self.notes.clone();
+        let settings = Arc::clone(&self.common.settings);
+        let notes = self.common.notes.clone();
         self.openers.spawn(async move {
             let note = match greeting::dial(&settings, &peer, address).await {
                 Ok((connection, peer)) => Note::Greeted {
@@ -364,9 +337,9 @@ impl Mesh {
 
     /// Closes every link, sends what is queued and ends every task, within [`SHUT_DOWN_LIMIT`].
     pub async fn shut_down(self) {
-        let Self { openers, mut carriers, datagrams, packets, links, mut inbox, notes, .. } = self;
+        let Self { openers, mut carriers, datagrams, packets, links, mut inbox, common, .. } = self;
         let mut linked = links.end();
-        drop((openers, datagrams, packets, notes));
+        drop((openers, datagrams, packets, common));
         let ended = async {
             while !(carriers.is_empty() && linked.is_empty()) {
                 // They are to end now, and a panic was logged.
@@ -385,8 +358,8 @@ impl Mesh {
 
     fn send_datagram(&self, to: SocketAddrV4, beacon: &Beacon) {
         self.beacon.store(beacon.sequence, Ordering::Relaxed);
-        let Some(keys) = self.settings.keys.get() else {
-            return self.counters.add(Count::SendFailed);
+        let Some(keys) = self.common.settings.keys.get() else {
+            return self.common.counters.add(Count::SendFailed);
         };
         match codec::encode_beacon(beacon, &keys) {
             Ok(bytes) => {
@@ -394,7 +367,7 @@ impl Mesh {
                 self.enqueue(&self.datagrams, Outgoing { to, bytes, urgent });
             }
             Err(error) => {
-                self.counters.add(Count::SendFailed);
+                self.common.counters.add(Count::SendFailed);
                 error!(%error, "a beacon can't be encoded");
             }
         }
@@ -404,12 +377,12 @@ impl Mesh {
     /// wait at the link with the most.
     pub(crate) fn queued(&self) -> [usize; 3] {
         let datagrams = length(&self.datagrams) + self.packets.as_ref().map_or(0, length);
-        [length(&self.notes), datagrams, self.links.queued()]
+        [length(&self.common.notes), datagrams, self.links.queued()]
     }
 
     fn enqueue(&self, queue: &mpsc::Sender<Outgoing>, outgoing: Outgoing) {
         if self.cable == Cable::Whole && queue.try_send(outgoing).is_err() {
-            self.counters.add(Count::SendQueueFull);
+            self.common.counters.add(Count::SendQueueFull);
         }
     }
 
@@ -420,19 +393,10 @@ impl Mesh {
         };
         match note {
             Note::Datagram(event) => Some(event),
-            Note::KeysRead => {
-                let keys = self.settings.keys.get();
-                let former = std::mem::replace(&mut self.known_keys, keys.clone());
-                let has_more =
-                    former.map(|keys| Arc::as_ptr(&keys)) != keys.map(|it| Arc::as_ptr(&it));
-                has_more.then(|| {
-                    info!("fleet keys have been read");
-                    MeshEvent::KeysRead
-                })
-            }
+            Note::KeysRead => Some(MeshEvent::KeysRead),
             Note::Greeted { connection, peer, side } => self.links.open(*connection, peer, side),
             Note::DialFailed { peer, error } => {
-                if self.dial_log.opens(&peer).is_some() {
+                if self.dial_log.opens(&peer) {
                     warn!(%peer, %error, "a peer that is heard can't be dialled");
                 }
                 Some(MeshEvent::DialFailed { peer })
@@ -462,7 +426,6 @@ fn failure(ended: Result<Loss, JoinError>) -> Option<String> {
 
 #[cfg(test)]
 impl Mesh {
-    /// A task of the mesh panics.
     pub(crate) fn panic_in_a_task(&mut self) {
         self.carriers.spawn(async { panic!("injected") });
     }

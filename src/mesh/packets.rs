@@ -4,6 +4,7 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
 
 use elevator_fleet::election::ballot::packet;
+use socket2::Socket;
 
 use super::MeshSettings;
 use super::socket::{self, DatagramSockets, MeshError};
@@ -32,13 +33,6 @@ impl Default for PacketSettings {
     }
 }
 
-#[derive(Debug)]
-enum OpenError {
-    /// It can't be bound to its interface.
-    Interface(String, io::Error),
-    Address(io::Error),
-}
-
 impl PacketSettings {
     /// Where packets to everybody go.
     pub(crate) fn everybody(&self, broadcast: SocketAddrV4) -> SocketAddrV4 {
@@ -50,40 +44,25 @@ impl PacketSettings {
         &self,
         settings: &MeshSettings,
     ) -> Result<Option<DatagramSockets>, MeshError> {
-        let (address, port) = (settings.hello.address, self.port);
-        let opened = match self.open(settings) {
-            Ok(sockets) => Ok(sockets),
-            Err(OpenError::Interface(name, source)) => return Err(interface_error(name, source)),
-            Err(OpenError::Address(error)) => Err(error),
-        };
-        let everybody = self.everybody(settings.broadcast);
-        socket::at_start(opened, MeshError::PacketsInUse { address, port }, |source| {
-            MeshError::PacketsRefused { address, everybody, source }
-        })
+        if let (Some(name), Err(error)) = (&self.interface, self.socket()) {
+            return Err(interface_error(name.clone(), error));
+        }
+        socket::at_start(self.open(settings), settings, ("ballot.port", self.port))
     }
 
-    /// Opens the sockets again.
-    pub(super) fn again(&self, settings: &MeshSettings) -> io::Result<DatagramSockets> {
-        self.open(settings).map_err(|error| match error {
-            OpenError::Interface(_, error) | OpenError::Address(error) => error,
-        })
-    }
-
-    fn open(&self, settings: &MeshSettings) -> Result<DatagramSockets, OpenError> {
-        let socket = || {
-            let socket = socket::datagram_socket().map_err(OpenError::Address)?;
-            if let Some(interface) = &self.interface {
-                socket
-                    .bind_device(Some(interface.as_bytes()))
-                    .map_err(|error| OpenError::Interface(interface.clone(), error))?;
-            }
-            Ok(socket)
-        };
-        let (own, shared) = (socket()?, socket()?);
-        own.set_multicast_ttl_v4(u32::from(self.ttl)).map_err(OpenError::Address)?;
+    pub(super) fn open(&self, settings: &MeshSettings) -> io::Result<DatagramSockets> {
+        let (own, shared) = (self.socket()?, self.socket()?);
+        own.set_multicast_ttl_v4(u32::from(self.ttl))?;
         let everybody = self.everybody(settings.broadcast);
         socket::bind_datagrams(own, shared, settings.hello.address, everybody)
-            .map_err(OpenError::Address)
+    }
+
+    fn socket(&self) -> io::Result<Socket> {
+        let socket = socket::datagram_socket()?;
+        if let Some(interface) = &self.interface {
+            socket.bind_device(Some(interface.as_bytes()))?;
+        }
+        Ok(socket)
     }
 }
 

@@ -1,25 +1,47 @@
 //! Which nodes have proven by their beacons that they hear this one, as far as the sockets have to
-//! know.
+//! know, and how far their beacons have come, which dates the packets that name them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
 use elevator_fleet::wire::Nonce;
 use tokio::sync::watch;
 
-use super::greeting::GreetingError;
-
 /// The address and the incarnation of each peer that counts.
-pub(crate) type Peers = BTreeSet<(Ipv4Addr, Nonce)>;
+pub(crate) type Peers = BTreeSet<Incarnation>;
 
-#[derive(Debug, Clone)]
-pub(super) struct Proven(watch::Receiver<Peers>);
+/// An address, and a process at it.
+pub(super) type Incarnation = (Ipv4Addr, Nonce);
+
+/// Each peer that counts, with the highest sequence of its beacons since it does. Clones are the same.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Proven(pub(super) watch::Sender<BTreeMap<Incarnation, Option<u64>>>);
 
 impl Proven {
-    /// Nobody, until the sender names somebody.
-    pub(super) fn nobody() -> (watch::Sender<Peers>, Self) {
-        let (sender, receiver) = watch::channel(Peers::new());
-        (sender, Self(receiver))
+    /// Only these count from now on.
+    pub(super) fn set(&self, peers: &Peers) {
+        self.0.send_modify(|known| {
+            known.retain(|peer, _| peers.contains(peer));
+            for peer in peers {
+                known.entry(*peer).or_default();
+            }
+        });
+    }
+
+    /// Notes a beacon of this incarnation. One that was recorded makes no packet look younger.
+    pub(super) fn note(&self, incarnation: Incarnation, sequence: u64) {
+        self.0.send_if_modified(|known| {
+            if let Some(latest) = known.get_mut(&incarnation) {
+                *latest = (*latest).max(Some(sequence));
+            }
+            // Nobody waits for it.
+            false
+        });
+    }
+
+    /// The highest sequence that was heard of this peer; `None` if it is none.
+    pub(super) fn latest(&self, peer: Incarnation) -> Option<u64> {
+        self.0.borrow().get(&peer).copied().flatten()
     }
 
     /// Whether there is a peer at this address.
@@ -27,19 +49,13 @@ impl Proven {
         is_at(&self.0.borrow(), address)
     }
 
-    /// Whether there is a peer of this incarnation at this address.
-    pub(super) fn is(&self, address: Ipv4Addr, incarnation: Nonce) -> bool {
-        self.0.borrow().contains(&(address, incarnation))
-    }
-
     /// Waits until there is a peer at this address.
-    pub(super) async fn wait_for(&mut self, address: Ipv4Addr) -> Result<(), GreetingError> {
-        let found = self.0.wait_for(|peers| is_at(peers, address)).await;
-        found.map(drop).map_err(|_closed| GreetingError::Unproven)
+    pub(super) async fn wait_for(&self, address: Ipv4Addr) {
+        // It can't fail: the sender is here.
+        self.0.subscribe().wait_for(|peers| is_at(peers, address)).await.ok();
     }
 }
 
-fn is_at(peers: &Peers, address: Ipv4Addr) -> bool {
-    let all = Nonce(0)..=Nonce(u64::MAX);
-    peers.range((address, *all.start())..=(address, *all.end())).next().is_some()
+fn is_at(peers: &BTreeMap<Incarnation, Option<u64>>, address: Ipv4Addr) -> bool {
+    peers.range((address, Nonce(0))..=(address, Nonce(u64::MAX))).next().is_some()
 }

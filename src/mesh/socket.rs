@@ -7,6 +7,7 @@ use std::time::Duration;
 use socket2::{Domain, SockRef, Socket, Type};
 use tokio::net::{TcpListener, TcpSocket, TcpStream, UdpSocket};
 
+use super::MeshSettings;
 use super::gather::Shared;
 
 /// How many connections the system may hold before they are accepted.
@@ -22,44 +23,28 @@ pub enum MeshError {
         port = .0.port()
     )]
     LimitedBroadcast(SocketAddrV4),
-    /// Another process uses the UDP port.
     #[error(
-        "address = {address} with the port of broadcast = {broadcast} is in use by another \
-         process: each node on a machine needs an address of its own"
+        "{key} = {port} at address = {address} is in use by another process: each node on a machine \
+         needs an address of its own"
     )]
-    DatagramsInUse { address: Ipv4Addr, broadcast: SocketAddrV4 },
-    /// Another process listens on the TCP port.
-    #[error(
-        "link_port = {port} at address = {address} is in use by another process: set another \
-         link_port, or an address of the node's own"
-    )]
-    LinksInUse { address: Ipv4Addr, port: u16 },
-    /// Another process uses the port of packets.
-    #[error(
-        "ballot.port = {port} at address = {address} is in use by another process: each node on a \
-         machine needs an address of its own"
-    )]
-    PacketsInUse { address: Ipv4Addr, port: u16 },
-    /// The interface for packets isn't there.
+    InUse { key: &'static str, port: u16, address: Ipv4Addr },
     #[error("ballot.interface = {interface}: there is no such network interface")]
     UnknownInterface { interface: String },
-    /// The process may not bind sockets to an interface.
     #[error(
         "ballot.interface = {interface}: sockets can't be bound to a network interface without \
          CAP_NET_RAW; grant it, or remove the key"
     )]
     InterfaceRight { interface: String },
-    /// The interface for packets can't be used for another reason.
     #[error("ballot.interface = {interface}: sockets can't be bound to it")]
     Interface { interface: String, source: io::Error },
-    /// The system refuses the addresses for packets for another reason.
-    #[error("can't open sockets for packets from address = {address} to {everybody}")]
-    PacketsRefused { address: Ipv4Addr, everybody: SocketAddrV4, source: io::Error },
-    /// The system refuses the addresses for another reason.
-    #[error(
-        "can't open sockets with address = {address}, broadcast = {broadcast}, link_port = {port}"
-    )]
-    Refused { address: Ipv4Addr, broadcast: SocketAddrV4, port: u16, source: io::Error },
+    #[error("can't open sockets with address = {address}, broadcast = {broadcast}, {key} = {port}")]
+    Refused {
+        address: Ipv4Addr,
+        broadcast: SocketAddrV4,
+        key: &'static str,
+        port: u16,
+        source: io::Error,
+    },
 }
 
 /// The sockets for datagrams. A socket bound to the node's own address never receives a broadcast,
@@ -70,17 +55,21 @@ pub(super) struct DatagramSockets {
     pub(super) shared: Shared,
 }
 
-/// What opening a socket at the start has come to; `None` if its address isn't there yet.
+/// What opening a socket at the start has come to, whose port this key sets; `None` if its address isn't
+/// there yet.
 pub(super) fn at_start<T>(
     opened: io::Result<T>,
-    in_use: MeshError,
-    refused: impl FnOnce(io::Error) -> MeshError,
+    settings: &MeshSettings,
+    (key, port): (&'static str, u16),
 ) -> Result<Option<T>, MeshError> {
+    let (address, broadcast) = (settings.hello.address, settings.broadcast);
     match opened {
         Ok(socket) => Ok(Some(socket)),
         Err(error) if is_absent(&error) => Ok(None),
-        Err(error) if error.kind() == io::ErrorKind::AddrInUse => Err(in_use),
-        Err(error) => Err(refused(error)),
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
+            Err(MeshError::InUse { key, port, address })
+        }
+        Err(source) => Err(MeshError::Refused { address, broadcast, key, port, source }),
     }
 }
 

@@ -24,7 +24,7 @@ const SOON: Duration = Duration::from_hours(30 * 24);
 pub(super) fn certificate(files: &TlsFiles, address: SocketAddr, owner: Option<u32>) -> Verdict {
     if let Err(error) = tls::check(files) {
         let is_private = match &error {
-            TlsError::Key(FileError::OtherOwner { .. } | FileError::OtherGroup { .. }) => true,
+            TlsError::Key(FileError::OtherOwner { .. }) => true,
             TlsError::Io { source, .. } => source.kind() == ErrorKind::PermissionDenied,
             TlsError::Key(_) | TlsError::Pem { .. } | TlsError::Empty(_) | TlsError::Unfit(_) => {
                 false

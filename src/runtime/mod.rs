@@ -399,7 +399,7 @@ impl Running {
                     self.disk.fail("it takes too long to write");
                 }
                 if matches!(report, Report::PeerDiscovered { .. } | Report::PeerLost { .. }) {
-                    self.mesh.set_proven(self.node.proven().collect());
+                    self.mesh.set_proven(&self.node.proven().collect());
                 }
                 self.report(&report);
             }

@@ -58,7 +58,7 @@ impl Running {
         let mac = settings.mac.unwrap_or_else(|| mac_of(address));
         let node = Node::new(settings.brain(address, mac, nonce, restored, seed))
             .with_schedule(settings.dispatch.schedule.clone());
-        let mut mesh = Mesh::start(MeshSettings {
+        let mesh = Mesh::start(MeshSettings {
             hello: node.hello().clone(),
             broadcast: settings.broadcast,
             link_port: settings.link_port,

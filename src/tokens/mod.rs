@@ -23,6 +23,7 @@ use utoipa::ToSchema;
 use zeroize::Zeroizing;
 
 pub(crate) use self::stored::StoredTokens;
+use crate::credentials::secret_text;
 
 /// What a token begins with, so that nobody takes it for something else.
 const PREFIX: &str = "liftmesh-token-";
@@ -45,10 +46,9 @@ const MAX_LIFETIME: Duration = Duration::from_hours(10 * 365 * 24);
 
 /// The name of a token: 1 to 32 letters, digits, dots, dashes or underscores.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[serde(try_from = "String")]
 pub struct TokenName(String);
 
-/// A text that is no name of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a token's name must be 1 to {LONGEST_NAME} letters, digits, dots, dashes or underscores")]
 pub struct TokenNameError;
@@ -60,27 +60,21 @@ impl TokenName {
     }
 }
 
-impl FromStr for TokenName {
-    type Err = TokenNameError;
-
-    fn from_str(text: &str) -> Result<Self, TokenNameError> {
-        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
-        let is_name = (1..=LONGEST_NAME).contains(&text.len()) && text.bytes().all(is_plain);
-        if is_name { Ok(Self(text.to_owned())) } else { Err(TokenNameError) }
-    }
-}
-
 impl TryFrom<String> for TokenName {
     type Error = TokenNameError;
 
     fn try_from(text: String) -> Result<Self, TokenNameError> {
-        text.parse()
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
+        let is_name = (1..=LONGEST_NAME).contains(&text.len()) && text.bytes().all(is_plain);
+        if is_name { Ok(Self(text)) } else { Err(TokenNameError) }
     }
 }
 
-impl From<TokenName> for String {
-    fn from(name: TokenName) -> Self {
-        name.0
+impl FromStr for TokenName {
+    type Err = TokenNameError;
+
+    fn from_str(text: &str) -> Result<Self, TokenNameError> {
+        text.to_owned().try_into()
     }
 }
 
@@ -95,11 +89,6 @@ impl fmt::Display for TokenName {
 #[serde(try_from = "String", into = "String")]
 pub(crate) struct TokenHash(blake3::Hash);
 
-/// A text that is no hash of a token.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the hash of a token has 64 hexadecimal digits")]
-pub(crate) struct TokenHashError;
-
 impl TokenHash {
     pub(crate) fn of(token: &str) -> Self {
         Self(blake3::hash(token.as_bytes()))
@@ -111,10 +100,10 @@ impl TokenHash {
 }
 
 impl TryFrom<String> for TokenHash {
-    type Error = TokenHashError;
+    type Error = blake3::HexError;
 
-    fn try_from(text: String) -> Result<Self, TokenHashError> {
-        blake3::Hash::from_hex(text).map(Self).map_err(|_not_hex| TokenHashError)
+    fn try_from(text: String) -> Result<Self, blake3::HexError> {
+        blake3::Hash::from_hex(text).map(Self)
     }
 }
 
@@ -151,21 +140,11 @@ impl Token {
     }
 }
 
-/// Draws a token.
-///
-/// # Errors
-/// The system has no random numbers.
+/// Draws a token, unless the system has no random numbers.
 pub(crate) fn draw() -> Result<Zeroizing<String>, getrandom::Error> {
     let mut secret = Zeroizing::new([0; SECRET]);
     getrandom::fill(&mut *secret)?;
-    let mut text = Zeroizing::new(String::with_capacity(PREFIX.len() + 2 * SECRET));
-    text.push_str(PREFIX);
-    let digit = |value: u8| char::from_digit(value.into(), 16).unwrap_or('0');
-    for byte in secret.iter() {
-        text.push(digit(byte >> 4));
-        text.push(digit(byte & 0xf));
-    }
-    Ok(text)
+    Ok(secret_text(PREFIX, &*secret))
 }
 
 /// What an operator wants to become of a token.
@@ -204,19 +183,14 @@ pub(crate) struct ChangeToken {
 /// Why a token can't be made or revoked. Nothing has changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TokenRefused {
-    /// There is a token of this name.
     #[error("token {0} already exists: revoke it, or use another name")]
     NameTaken(TokenName),
-    /// There is no token of this name.
     #[error("there is no token {0}; `liftmesh token list` shows the existing ones")]
     NoToken(TokenName),
-    /// It would expire too late, or at once.
     #[error("a token's lifetime must be 1 s to 10 years")]
     Lifetime,
-    /// There are too many.
     #[error("there are already {MOST} tokens: revoke one that is no longer needed")]
     TooMany,
-    /// There were too many.
     #[error(
         "{MOST_NAMES} token names have been used, the maximum: reuse the name of a revoked token"
     )]
@@ -250,7 +224,11 @@ impl Change {
             Self::Create { name, scope, hash, lifetime_s } => {
                 let since_1970 = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
                 let created = since_1970.as_secs();
-                let expires = lifetime_s.map(|seconds| expiry(created, seconds)).transpose()?;
+                let lifetimes = 1..=MAX_LIFETIME.as_secs();
+                if lifetime_s.is_some_and(|seconds| !lifetimes.contains(&seconds)) {
+                    return Err(TokenRefused::Lifetime);
+                }
+                let expires = lifetime_s.map(|seconds| created.saturating_add(seconds));
                 let hash = settings::TokenHash(*hash.as_bytes());
                 let token = settings::Token { scope: *scope, created, expires, hash };
                 Setting::Token(name.name(), Some(token))
@@ -262,17 +240,6 @@ impl Change {
             Self::Revoke { name } => Setting::Token(name.name(), None),
         })
     }
-}
-
-/// When a token expires that is made now, in seconds since 1970.
-///
-/// # Errors
-/// [`TokenRefused::Lifetime`].
-fn expiry(now: u64, seconds: u64) -> Result<u64, TokenRefused> {
-    if !(1..=MAX_LIFETIME.as_secs()).contains(&seconds) {
-        return Err(TokenRefused::Lifetime);
-    }
-    now.checked_add(seconds).ok_or(TokenRefused::Lifetime)
 }
 
 /// How many tokens there are or were.
@@ -294,7 +261,6 @@ pub(crate) fn listed(setting: &Setting) -> Option<[String; 4]> {
 pub(crate) struct Tokens(Vec<Token>);
 
 impl Tokens {
-    /// The tokens among these settings.
     pub(crate) fn of(settings: &Settings) -> Self {
         Self(settings.iter().filter_map(|it| Token::of(&it.setting)).collect())
     }
