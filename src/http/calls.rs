@@ -33,7 +33,7 @@ async fn place(
         Requested::Before(outcome) => (outcome, false),
         Requested::ForAnotherCall => return Err(id_reused()),
     };
-    Ok((PlacedCall::new(&call, form, outcome, Some(id)), is_new))
+    Ok((PlacedCall::new(&call, form, outcome, id), is_new))
 }
 
 /// Places a call.
@@ -67,8 +67,7 @@ pub(super) async fn place_call(
         }
     };
     let mut response = json(created_or_known(is_new), &placed);
-    let there = placed.receipt.map(|receipt| format!("/api/v1/calls/{receipt}"));
-    if let Some(Ok(there)) = there.map(HeaderValue::try_from) {
+    if let Ok(there) = HeaderValue::try_from(format!("/api/v1/calls/{}", placed.receipt)) {
         response.headers_mut().insert(header::LOCATION, there);
     }
     Ok(response)

@@ -22,13 +22,22 @@ pub(super) enum Inbox {
     Sessions,
 }
 
-/// What a client asks for.
 #[derive(Debug)]
 pub(super) enum Asked {
-    Call { form: CallForm, request_id: Option<String> },
-    Trip { trip: RobotTrip, request_id: String },
-    Open { session: OpenSession, request_id: String },
-    Change { id: RequestId, change: SessionChange },
+    Call {
+        form: CallForm,
+        request_id: Option<String>,
+    },
+    /// `trip`: it was asked for as a call.
+    Open {
+        session: OpenSession,
+        trip: Option<RobotTrip>,
+        request_id: String,
+    },
+    Change {
+        id: RequestId,
+        change: SessionChange,
+    },
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -64,31 +73,16 @@ impl Inbox {
         }
     }
 
-    /// That of a topic, if it is one.
     pub(super) fn at(topic: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|inbox| inbox.topic() == topic)
     }
 
-    fn example(self) -> &'static str {
-        match self {
-            Self::Calls => {
-                r#"a call is such as {"call":{"kind":"hall","floor":3,"direction":"up"},"request_id":"1"}"#
-            }
-            Self::Sessions => {
-                r#"a session begins with {"open":{"floor":3,"request_id":"1"}}, continues with {"go":{"id":"…","floor":5}}, and ends with {"end":{"id":"…"}}"#
-            }
-        }
-    }
-
-    /// Reads what came there.
-    ///
-    /// # Errors
-    /// What the client is told.
+    /// Reads what came there; an error is what the client is told.
     pub(super) fn read(self, payload: &[u8]) -> Result<Asked, Problem> {
         if payload.len() > LONGEST {
             return Err(too_large(format!("a request has at most {LONGEST} bytes")));
         }
-        let malformed = |error| Problem::malformed(format!("{error}: {}", self.example()));
+        let malformed = |error: serde_json::Error| Problem::malformed(error.to_string());
         match self {
             Self::Calls => {
                 let read: PlaceCall = serde_json::from_slice(payload).map_err(malformed)?;
@@ -99,7 +93,9 @@ impl Inbox {
                 Ok(match call {
                     CallWish::Order(form) => Asked::Call { form, request_id },
                     CallWish::Robot(trip) => {
-                        Asked::Trip { trip, request_id: request_id.ok_or_else(no_id)? }
+                        let request_id = request_id.ok_or_else(no_id)?;
+                        let session = OpenSession::of_trip(trip.clone(), None, false);
+                        Asked::Open { session, trip: Some(trip), request_id }
                     }
                 })
             }
@@ -111,7 +107,7 @@ impl Inbox {
                 SessionForm::Open(mut session) => {
                     let request_id = session.request_id.take().ok_or_else(no_id)?;
                     check_id(&request_id)?;
-                    Asked::Open { session, request_id }
+                    Asked::Open { session, trip: None, request_id }
                 }
                 SessionForm::Go { id, floor: to, seconds } => {
                     let (floor, access) = (floor(to)?, Access::Public);
@@ -136,9 +132,7 @@ impl Asked {
     pub(super) fn names(&self) -> (Option<String>, Option<RequestId>) {
         match self {
             Self::Call { request_id, .. } => (request_id.clone(), None),
-            Self::Trip { request_id, .. } | Self::Open { request_id, .. } => {
-                (Some(request_id.clone()), None)
-            }
+            Self::Open { request_id, .. } => (Some(request_id.clone()), None),
             Self::Change { id, .. } => (None, Some(*id)),
         }
     }

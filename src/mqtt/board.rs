@@ -3,7 +3,7 @@
 //! A newer state replaces one that was not sent yet, so there is never more than one message a topic
 //! to send, however slow the broker is.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -12,7 +12,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 /// A topic is published this often even where nothing has changed but ages, as a sign of life.
-pub(super) const REFRESH: Duration = Duration::from_secs(5);
+const REFRESH: Duration = Duration::from_secs(5);
 
 /// What changes by itself.
 const AGES: [&str; 12] = [
@@ -30,7 +30,6 @@ const AGES: [&str; 12] = [
     "age",
 ];
 
-/// What one topic should say.
 #[derive(Debug)]
 struct Slot {
     /// Empty to remove what is retained.
@@ -38,15 +37,12 @@ struct Slot {
     /// What it says but for ages.
     essence: Value,
     rendered: Instant,
-    is_due: bool,
+    /// Since when the broker does not know it; `None` if it does.
+    due_since: Option<Instant>,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Board {
-    slots: BTreeMap<String, Slot>,
-    /// The topics that are due, in the order in which they have become so.
-    due: VecDeque<String>,
-}
+pub(super) struct Board(BTreeMap<String, Slot>);
 
 impl Board {
     /// Makes the topics say this; those of cars that are not in it are removed.
@@ -59,71 +55,55 @@ impl Board {
                 shown.push(self.put(&format!("cars/{name}"), &value, now));
             }
         }
-        let gone: Vec<_> =
-            self.slots.keys().filter(|topic| !shown.contains(topic)).cloned().collect();
-        for topic in gone {
-            self.remove(topic, now);
+        for (_, slot) in self.0.iter_mut().filter(|(topic, _)| !shown.contains(topic)) {
+            if !slot.payload.is_empty() {
+                *slot = Slot::removed(now);
+            }
         }
     }
 
     /// The broker retains this topic. A car that is not known is one of the past.
     pub(super) fn found(&mut self, topic: &str, now: Instant) {
-        if !self.slots.contains_key(topic) {
-            self.remove(topic.to_owned(), now);
-        }
+        self.0.entry(topic.to_owned()).or_insert_with(|| Slot::removed(now));
     }
 
     /// The broker may know nothing of it.
-    pub(super) fn forget_sent(&mut self) {
-        self.due = self.slots.keys().cloned().collect();
-        for slot in self.slots.values_mut() {
-            slot.is_due = true;
-        }
+    pub(super) fn forget_sent(&mut self, now: Instant) {
+        self.0.values_mut().for_each(|slot| slot.due_since = Some(now));
     }
 
-    /// The next topic to publish, and what it says.
+    /// The topic that has been due for longest, and what it says.
     pub(super) fn take(&mut self) -> Option<(String, Bytes)> {
-        let topic = self.due.pop_front()?;
-        let slot = self.slots.get_mut(&topic)?;
-        slot.is_due = false;
-        let payload = slot.payload.clone();
+        let due = self.0.iter_mut().filter(|(_, slot)| slot.due_since.is_some());
+        let (topic, slot) = due.min_by_key(|(_, slot)| slot.due_since)?;
+        slot.due_since = None;
+        let (topic, payload) = (topic.clone(), slot.payload.clone());
         if payload.is_empty() {
-            self.slots.remove(&topic);
+            self.0.remove(&topic);
         }
         Some((topic, payload))
     }
 
-    /// How many topics are due.
     pub(super) fn due(&self) -> usize {
-        self.due.len()
+        self.0.values().filter(|slot| slot.due_since.is_some()).count()
     }
 
     fn put(&mut self, topic: &str, content: &impl serde::Serialize, now: Instant) -> String {
         let mut essence = serde_json::to_value(content).unwrap_or_default();
         let payload = Bytes::from(essence.to_string());
         remove_ages(&mut essence);
-        let slot = self.slots.get(topic);
-        let is_news = slot.is_none_or(|slot| {
-            slot.essence != essence || slot.payload.is_empty() || now - slot.rendered >= REFRESH
-        });
-        if is_news {
-            self.set(topic.to_owned(), payload, essence, now);
+        let known = self.0.get(topic);
+        if known.is_none_or(|it| it.essence != essence || now - it.rendered >= REFRESH) {
+            let due_since = known.and_then(|known| known.due_since).or(Some(now));
+            self.0.insert(topic.to_owned(), Slot { payload, essence, rendered: now, due_since });
         }
         topic.to_owned()
     }
+}
 
-    fn remove(&mut self, topic: String, now: Instant) {
-        if self.slots.get(&topic).is_none_or(|slot| !slot.payload.is_empty()) {
-            self.set(topic, Bytes::new(), Value::Null, now);
-        }
-    }
-
-    fn set(&mut self, topic: String, payload: Bytes, essence: Value, rendered: Instant) {
-        let was_due = self.slots.get(&topic).is_some_and(|slot| slot.is_due);
-        if !was_due {
-            self.due.push_back(topic.clone());
-        }
-        self.slots.insert(topic, Slot { payload, essence, rendered, is_due: true });
+impl Slot {
+    fn removed(now: Instant) -> Self {
+        Self { payload: Bytes::new(), essence: Value::Null, rendered: now, due_since: Some(now) }
     }
 }
 
@@ -183,6 +163,8 @@ mod tests {
         assert_eq!(topics(&mut board), [""; 0], "the newest state replaces the one before");
         board.show(&state(&status, 20), now + Duration::from_secs(20));
         assert_eq!(topics(&mut board).len(), first.len(), "a sign of life");
+        board.forget_sent(now);
+        assert_eq!(topics(&mut board).len(), first.len(), "another broker");
     }
 
     #[test]
@@ -202,15 +184,5 @@ mod tests {
         board.found("fleet", now);
         assert_eq!(board.take(), Some(("cars/Z".to_owned(), Bytes::new())));
         assert_eq!(board.take(), None);
-    }
-
-    #[test]
-    fn another_broker_is_told_everything() {
-        let (mut board, now) = (Board::default(), Instant::now());
-        board.show(&state(&full_status(), 1), now);
-        let all = topics(&mut board).len();
-        board.forget_sent();
-        board.forget_sent();
-        assert_eq!(topics(&mut board).len(), all);
     }
 }

@@ -1,13 +1,25 @@
-//! Where the broker is, and below which topic the fleet is: the values of the configuration.
+//! Where the broker is, how it and the node trust each other, and below which topic the fleet is: the
+//! values of the configuration.
 
 use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};
+use std::path::PathBuf;
 use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
 
+use axum::http::Uri;
 use elevator_fleet::model::FleetName;
+use rumqttc::v5::MqttOptions;
+use rustls::ClientConfig;
+
+use crate::credentials::{self, CredentialsError};
 
 /// The longest prefix of topics, in bytes.
 const LONGEST_PREFIX: usize = 128;
+
+/// How long the disk may take.
+const READ_LIMIT: Duration = Duration::from_secs(5);
 
 /// The address of a broker: `mqtt://HOST:PORT`, or `mqtts://HOST:PORT` for TLS. Without a port it is
 /// 1883, or 8883 with TLS. An IPv6 address is in brackets; for TLS the broker needs a name or an IPv4
@@ -36,7 +48,6 @@ impl Broker {
     }
 }
 
-/// Not the URL of a broker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct NoBroker;
 
@@ -44,29 +55,21 @@ impl FromStr for Broker {
     type Err = NoBroker;
 
     fn from_str(text: &str) -> Result<Self, NoBroker> {
-        let (scheme, rest) = text.split_once("://").ok_or(NoBroker)?;
-        let (encryption, usual) = match scheme {
-            "mqtt" => (Encryption::None, 1883),
-            "mqtts" => (Encryption::Tls, 8883),
-            _ => return Err(NoBroker),
+        let uri: Uri = text.parse().map_err(|_error| NoBroker)?;
+        let (encryption, usual) = match uri.scheme_str() {
+            Some("mqtt") => (Encryption::None, 1883),
+            Some("mqtts") => (Encryption::Tls, 8883),
+            Some(_) | None => return Err(NoBroker),
         };
-        let rest = rest.strip_suffix('/').unwrap_or(rest);
-        let end = rest.find(']').map_or(0, |end| end + 1);
-        let (host, port) = match rest[end..].split_once(':') {
-            Some((name, port)) => {
-                (&rest[..end + name.len()], port.parse().map_err(|_error| NoBroker)?)
-            }
-            None => (rest, usual),
-        };
-        // A name and a password in it would show in lists of processes.
+        let authority = uri.authority().ok_or(NoBroker)?;
+        let (host, port) = (authority.host(), authority.port_u16().unwrap_or(usual));
         let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
-        let is_host = match encryption {
-            Encryption::None if ipv6(host).is_some() => true,
-            Encryption::None | Encryption::Tls => {
-                (1..=253).contains(&host.len()) && host.bytes().all(is_name)
-            }
-        };
-        if port == 0 || !is_host {
+        let is_host = (1..=253).contains(&host.len()) && host.bytes().all(is_name)
+            || encryption == Encryption::None && ipv6(host).is_some();
+        // A name and a password in it would show in lists of processes.
+        let is_bare = authority.as_str() == host || authority.as_str() == format!("{host}:{port}");
+        let is_whole = uri.path_and_query().is_none_or(|rest| matches!(rest.as_str(), "" | "/"));
+        if port == 0 || !is_host || !is_bare || !is_whole {
             return Err(NoBroker);
         }
         Ok(Self { host: host.to_owned(), port, encryption })
@@ -84,6 +87,42 @@ impl fmt::Display for Broker {
             Encryption::Tls => "mqtts",
         };
         write!(f, "{scheme}://{}:{}", self.host, self.port)
+    }
+}
+
+/// What proves the node to the broker, and the broker to the node: read anew for each connection, so
+/// that a changed password or certificate needs no restart.
+#[derive(Debug, Clone)]
+pub(crate) struct Access {
+    pub(crate) encryption: Encryption,
+    pub(crate) username: Option<String>,
+    pub(crate) password_file: Option<PathBuf>,
+    pub(crate) ca_file: Option<PathBuf>,
+}
+
+impl Access {
+    /// Puts the password into the options of a connection, and returns also whom to trust, if it is over
+    /// TLS.
+    pub(super) async fn apply(
+        self,
+        mut options: MqttOptions,
+    ) -> Result<(MqttOptions, Option<Arc<ClientConfig>>), CredentialsError> {
+        let read = tokio::task::spawn_blocking(move || {
+            let password = self.password_file.as_deref().map(credentials::password).transpose()?;
+            if let Some(username) = &self.username {
+                let password = password.as_ref().map_or("", |word| word.as_str());
+                options.set_credentials(username, password);
+            }
+            let tls = match self.encryption {
+                Encryption::None => None,
+                Encryption::Tls => Some(Arc::new(credentials::tls(self.ca_file.as_deref())?)),
+            };
+            Ok((options, tls))
+        });
+        match tokio::time::timeout(READ_LIMIT, read).await {
+            Ok(Ok(read)) => read,
+            Ok(Err(_)) | Err(_) => Err(CredentialsError::NoAnswer),
+        }
     }
 }
 
@@ -130,23 +169,19 @@ mod tests {
             ("mqtts://broker.example/", "mqtts://broker.example:8883"),
             ("mqtt://127.0.0.1:2883", "mqtt://127.0.0.1:2883"),
             ("mqtt://[2001:db8::1]", "mqtt://[2001:db8::1]:1883"),
-            ("mqtt://[::1]:2883/", "mqtt://[::1]:2883"),
         ] {
             assert_eq!(text.parse::<Broker>().map(|broker| broker.to_string()), Ok(shown.into()));
         }
         for wrong in [
             "",
             "broker:1883",
-            "http://broker",
             "mqtt://",
             "mqtt://user:secret@broker",
             "mqtt://broker:0",
             "mqtt://broker:65536",
             "mqtt://broker/topic",
-            "mqtt://bro ker",
             "mqtt://2001:db8::1",
             "mqtt://[2001:db8::1",
-            "mqtt://[broker]",
             "mqtt://[::1]x:1883",
             "mqtts://[::1]",
         ] {

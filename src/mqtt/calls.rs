@@ -14,31 +14,27 @@ use bytes::Bytes;
 use elevator_fleet::json::CallForm;
 use elevator_fleet::model::Call;
 use elevator_fleet::node::{Access, CallRequest, Requested, Status};
-use elevator_fleet::settings::Session;
 use liftmesh_api::SessionView;
-use rumqttc::v5::mqttbytes::v5::{Publish, PublishProperties};
+use rumqttc::v5::mqttbytes::v5::Publish;
 use serde::Serialize;
 use tokio::time::Instant;
 
 use super::asked::{Asked, Inbox, no_topic, too_large};
 use super::broker::Prefix;
-use super::line::{Ack, Message};
+use super::line::{Ack, Kind, Message};
 use super::session::JSON;
 use crate::mqtt_metrics::CallOutcome;
 use crate::operator::{NodeLoop, NodeRequest, called};
-use crate::programs::{OpenSession, PlacedCall, PlacedState, Problem, Way, id_reused, other_owner};
+use crate::programs::{
+    PlacedCall, PlacedState, Problem, Way, chosen_or_random, id_reused, other_owner,
+};
 
 /// Between two calls: the node's loop has more to do.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// How many calls wait to be placed that the broker does not keep (`QoS` 0); after that the newest is
-/// dropped.
-const NOT_KEPT: usize = 256;
-
-/// How many calls that the broker keeps may be unacknowledged. It has to stop at
-/// [`RECEIVE_WINDOW`](super::line::RECEIVE_WINDOW), but some send more. None is dropped: the connection
-/// ends instead, so that the broker delivers them again.
-const KEPT: usize = 1024;
+/// How many calls may wait, unacknowledged ones included, for one to be taken that the broker does not
+/// keep (`QoS` 0), and one that it does. The broker has to keep back more than 64, but some don't.
+const MOST: [usize; 2] = [256, 1024];
 
 /// The longest topic for an answer, in bytes.
 const LONGEST_TOPIC: usize = 256;
@@ -49,16 +45,19 @@ const LONGEST_CORRELATION: usize = 1024;
 /// The topic of answers to calls that name none, below the prefix.
 const ANSWERS: &str = "answers";
 
+/// Who makes a request, for people: the broker does not say.
+const BEARER: &str = "MQTT";
+
 /// An answer, with the request that it belongs to.
 #[derive(Serialize)]
-struct Answered<'a, T> {
+struct Answered {
     #[serde(skip_serializing_if = "Option::is_none")]
-    request_id: Option<&'a str>,
+    request_id: Option<String>,
     /// The session that a refused `go` or `end` names. A session in an answer has its own id.
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<String>,
     #[serde(flatten)]
-    answer: &'a T,
+    said: Said,
 }
 
 /// A call that waits to be placed, with no more of its message than is needed.
@@ -71,7 +70,6 @@ struct Waiting {
     correlation: Option<Bytes>,
 }
 
-/// What became of a request that was fulfilled.
 #[derive(Debug)]
 struct Done {
     said: Said,
@@ -79,25 +77,12 @@ struct Done {
     awaits: Option<Awaited>,
 }
 
-/// Why a request was not fulfilled.
-#[derive(Debug)]
-enum Unmet {
-    Refused(Problem),
-    NoAnswer,
-}
-
-impl From<Problem> for Unmet {
-    fn from(problem: Problem) -> Self {
-        if problem.is_no_answer() { Self::NoAnswer } else { Self::Refused(problem) }
-    }
-}
-
-/// What a client is told.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 enum Said {
     Call(PlacedCall),
     Session(SessionView),
+    Refused(Problem),
 }
 
 /// What the acknowledgement of a request waits for.
@@ -109,7 +94,6 @@ enum Awaited {
     Settings,
 }
 
-/// What to do about a call.
 #[derive(Debug)]
 pub(super) struct Handled {
     /// Whether the call is acknowledged now; otherwise it is held.
@@ -122,23 +106,10 @@ pub(super) struct Handled {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct NoAnswer;
 
-/// There is no room for one more call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Overflow {
-    /// The broker does not keep it: it is dropped.
-    NotKept,
-    /// The broker keeps it, and delivers it again over another connection: this one has to end.
-    Kept,
-}
-
-#[derive(Debug)]
 pub(super) struct Desk {
     node_loop: NodeLoop,
     prefix: Prefix,
-    /// The calls that the broker keeps until they are acknowledged. They come first.
-    kept: VecDeque<Waiting>,
-    /// The others.
-    not_kept: VecDeque<Waiting>,
+    waiting: VecDeque<Waiting>,
     /// What was fulfilled and is not acknowledged yet.
     held: Vec<(Ack, Awaited)>,
     next_at: Instant,
@@ -146,21 +117,16 @@ pub(super) struct Desk {
 
 impl Desk {
     pub(super) fn new(node_loop: NodeLoop, prefix: Prefix) -> Self {
-        let (kept, not_kept, held) = Default::default();
-        Self { node_loop, prefix, kept, not_kept, held, next_at: Instant::now() }
+        let (waiting, held) = Default::default();
+        Self { node_loop, prefix, waiting, held, next_at: Instant::now() }
     }
 
-    /// Takes a call that is to be placed.
-    ///
-    /// # Errors
-    /// [`Overflow`].
-    pub(super) fn push(&mut self, inbox: Inbox, message: &Publish) -> Result<(), Overflow> {
+    /// Takes a call that is to be placed. Returns whether there was room. If there was none, a call that
+    /// the broker keeps must not get lost: it comes again over another connection.
+    pub(super) fn push(&mut self, inbox: Inbox, message: &Publish) -> bool {
         let ack = Ack::of(message);
-        if ack.is_awaited() && self.kept.len() + self.held.len() >= KEPT {
-            return Err(Overflow::Kept);
-        }
-        if !ack.is_awaited() && self.not_kept.len() >= NOT_KEPT {
-            return Err(Overflow::NotKept);
+        if self.waiting.len() + self.held.len() >= MOST[usize::from(ack.is_awaited())] {
+            return false;
         }
         let said = message.properties.as_ref();
         let answer_to = match said.and_then(|said| said.response_topic.as_ref()) {
@@ -169,9 +135,8 @@ impl Desk {
         };
         // Copied: the rest of the message need not be kept for it.
         let correlation = said.and_then(|said| said.correlation_data.as_ref());
-        let correlation = correlation.map(|data| Bytes::copy_from_slice(data));
-        let is_short = |data: &Bytes| data.len() <= LONGEST_CORRELATION;
-        let asked = if correlation.as_ref().is_none_or(is_short) {
+        let is_short = |data: &&Bytes| data.len() <= LONGEST_CORRELATION;
+        let asked = if correlation.is_none_or(|data| is_short(&data)) {
             inbox.read(&message.payload)
         } else {
             Err(too_large(format!("correlation data has at most {LONGEST_CORRELATION} bytes")))
@@ -181,62 +146,54 @@ impl Desk {
             Ok(asked) if asked.is_of_robot() && answer_to.is_none() => Err(no_topic()),
             asked => asked,
         };
-        let queue = if ack.is_awaited() { &mut self.kept } else { &mut self.not_kept };
-        queue.push_back(Waiting {
-            ack,
-            asked,
-            answer_to,
-            correlation: correlation.filter(is_short),
-        });
-        Ok(())
+        let correlation = correlation.filter(is_short).map(|data| Bytes::copy_from_slice(data));
+        self.waiting.push_back(Waiting { ack, asked, answer_to, correlation });
+        true
     }
 
     /// The connection has ended: the broker will deliver again what was not acknowledged.
     pub(super) fn forget(&mut self) {
-        self.kept.clear();
-        self.not_kept.clear();
+        self.waiting.clear();
         self.held.clear();
     }
 
     /// When the next call may be placed, if one waits.
     pub(super) fn next_at(&self) -> Option<Instant> {
-        (!self.kept.is_empty() || !self.not_kept.is_empty()).then_some(self.next_at)
+        (!self.waiting.is_empty()).then_some(self.next_at)
     }
 
-    /// Places the call that has waited longest, of those that the broker keeps if there are any.
+    /// Places the call that has waited longest.
     ///
     /// # Errors
     /// [`NoAnswer`]; the call must not be acknowledged.
     pub(super) async fn place_next(&mut self) -> Result<Option<Handled>, NoAnswer> {
         self.next_at = Instant::now() + PAUSE;
-        let next = self.kept.pop_front().or_else(|| self.not_kept.pop_front());
-        let Some(Waiting { ack, asked, answer_to, correlation }) = next else {
+        let Some(Waiting { ack, asked, answer_to, correlation }) = self.waiting.pop_front() else {
             return Ok(None);
         };
         let (request_id, session) = asked.as_ref().map_or((None, None), Asked::names);
         let done = match asked {
             Ok(asked) => self.fulfil(asked, answer_to.as_deref().unwrap_or_default()).await,
-            Err(problem) => Err(problem.into()),
+            Err(problem) => Err(problem),
         };
-        let request_id = request_id.as_deref();
-        let (payload, content_type) = match &done {
-            Ok(Done { said, .. }) => (json(&Answered { request_id, id: None, answer: said }), JSON),
-            Err(Unmet::Refused(problem)) => {
-                let id = session.map(|id| id.to_string());
-                let answered = Answered { request_id, id, answer: problem };
-                (json(&answered), "application/problem+json")
+        let Done { said, outcome, awaits } = match done {
+            Ok(done) => done,
+            Err(problem) if problem.is_no_answer() => return Err(NoAnswer),
+            Err(problem) => {
+                Done { said: Said::Refused(problem), outcome: CallOutcome::Refused, awaits: None }
             }
-            Err(Unmet::NoAnswer) => return Err(NoAnswer),
         };
-        let properties = PublishProperties {
-            payload_format_indicator: Some(1),
-            content_type: Some(content_type.to_owned()),
-            correlation_data: correlation,
-            ..PublishProperties::default()
+        let (content_type, id) = match &said {
+            Said::Call(_) | Said::Session(_) => (JSON, None),
+            Said::Refused(_) => ("application/problem+json", session.map(|id| id.to_string())),
         };
-        let answer = |topic| Message { topic, payload, retain: false, properties };
-        let (outcome, awaits) =
-            done.map_or((CallOutcome::Refused, None), |done| (done.outcome, done.awaits));
+        let answered = Answered { request_id, id, said };
+        let payload = Bytes::from(serde_json::to_vec(&answered).unwrap_or_default());
+        let answer = answer_to.map(|topic| {
+            let mut answer = Message::new(Kind::Answer, topic, payload, content_type);
+            answer.properties.correlation_data = correlation;
+            answer
+        });
         let acknowledge = match awaits {
             Some(awaits) if ack.is_awaited() => {
                 self.held.push((ack, awaits));
@@ -244,7 +201,7 @@ impl Desk {
             }
             Some(_) | None => Some(ack),
         };
-        Ok(Some(Handled { acknowledge, answer: answer_to.map(answer), outcome }))
+        Ok(Some(Handled { acknowledge, answer, outcome }))
     }
 
     /// The requests of which a state of the node says that nothing has to be waited for any more: they
@@ -261,44 +218,33 @@ impl Desk {
     }
 
     /// Does what a client asks for whose answers go to this topic.
-    async fn fulfil(&self, asked: Asked, answer_to: &str) -> Result<Done, Unmet> {
-        match asked {
-            Asked::Call { form, request_id } => self.place(form, request_id, answer_to).await,
-            Asked::Trip { trip, request_id } => {
-                let session = OpenSession::of_trip(trip.clone(), None, false);
-                let (session, outcome) = self.open(session, &request_id, answer_to).await?;
-                let said = Said::Call(PlacedCall::of_trip(session.id, trip));
-                Ok(Done { said, outcome, awaits: Some(Awaited::Settings) })
+    async fn fulfil(&self, asked: Asked, answer_to: &str) -> Result<Done, Problem> {
+        let (session, trip, outcome) = match asked {
+            Asked::Call { form, request_id } => {
+                return self.place(form, request_id, answer_to).await;
             }
-            Asked::Open { session, request_id } => {
-                let (session, outcome) = self.open(session, &request_id, answer_to).await?;
-                Ok(Done::session(&session, outcome))
+            Asked::Open { session, trip, request_id } => {
+                let id = Way::Mqtt.request(answer_to.as_bytes(), &request_id);
+                let request = session.request(id, BEARER.to_owned(), Access::Public)?;
+                let ask = |reply| NodeRequest::OpenSession(request, reply);
+                let (session, is_new) = self.node_loop.ask_node(ask).await??;
+                (session, trip, if is_new { CallOutcome::Taken } else { CallOutcome::Repeated })
             }
             Asked::Change { id, change } => {
                 if Way::Mqtt.owner(answer_to.as_bytes()) != id.owner {
                     let detail = "the session was opened with another topic for answers";
-                    return Err(other_owner(detail).into());
+                    return Err(other_owner(detail));
                 }
-                let ask =
-                    |reply| NodeRequest::ChangeSession { id, change, bearer: bearer(), reply };
-                let changed = self.node_loop.ask_node(ask).await?.map_err(Problem::from)?;
-                Ok(Done::session(&changed, CallOutcome::Taken))
+                let bearer = BEARER.to_owned();
+                let ask = |reply| NodeRequest::ChangeSession { id, change, bearer, reply };
+                (self.node_loop.ask_node(ask).await??, None, CallOutcome::Taken)
             }
-        }
-    }
-
-    async fn open(
-        &self,
-        session: OpenSession,
-        request_id: &str,
-        answer_to: &str,
-    ) -> Result<(Session, CallOutcome), Unmet> {
-        let id = Way::Mqtt.request(answer_to.as_bytes(), request_id);
-        let request = session.request(id, bearer(), Access::Public)?;
-        let opened =
-            self.node_loop.ask_node(|reply| NodeRequest::OpenSession(request, reply)).await?;
-        let (session, is_new) = opened.map_err(Problem::from)?;
-        Ok((session, if is_new { CallOutcome::Taken } else { CallOutcome::Repeated }))
+        };
+        let said = match trip {
+            Some(trip) => Said::Call(PlacedCall::of_trip(session.id, trip)),
+            None => Said::Session(SessionView::from(&session)),
+        };
+        Ok(Done { said, outcome, awaits: Some(Awaited::Settings) })
     }
 
     async fn place(
@@ -306,21 +252,17 @@ impl Desk {
         form: CallForm,
         request_id: Option<String>,
         answer_to: &str,
-    ) -> Result<Done, Unmet> {
+    ) -> Result<Done, Problem> {
         let call = called(&form)?;
-        let id = request_id.map(|id| Way::Mqtt.request(answer_to.as_bytes(), &id));
+        let request_id = chosen_or_random(request_id)?;
+        let id = Way::Mqtt.request(answer_to.as_bytes(), &request_id);
         let access = Access::Public;
-        let requested = match id {
-            None => Requested::Now(self.node_loop.order(&form, access).await?),
-            Some(id) => {
-                let request = CallRequest { id, bearer: bearer(), call: call.clone(), access };
-                self.node_loop.request(request).await?
-            }
-        };
+        let request = CallRequest { id, bearer: BEARER.to_owned(), call: call.clone(), access };
+        let requested = self.node_loop.request(request).await?;
         let (taken, outcome) = match requested {
             Requested::Now(taken) => (taken, CallOutcome::Taken),
             Requested::Before(taken) => (taken, CallOutcome::Repeated),
-            Requested::ForAnotherCall => return Err(id_reused().into()),
+            Requested::ForAnotherCall => return Err(id_reused()),
         };
         let said = PlacedCall::new(&call, form, taken, id);
         let awaits = match said.state {
@@ -338,22 +280,6 @@ impl Desk {
         let own = self.prefix.strip(topic);
         is_topic && own.is_none_or(|own| own == ANSWERS || own.starts_with("answers/"))
     }
-}
-
-impl Done {
-    fn session(session: &Session, outcome: CallOutcome) -> Self {
-        let said = Said::Session(SessionView::from(session));
-        Self { said, outcome, awaits: Some(Awaited::Settings) }
-    }
-}
-
-/// Who makes a request, for people: the broker does not say.
-fn bearer() -> String {
-    "MQTT".to_owned()
-}
-
-fn json(value: &impl Serialize) -> Bytes {
-    serde_json::to_vec(value).unwrap_or_default().into()
 }
 
 #[cfg(test)]

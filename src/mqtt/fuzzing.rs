@@ -14,7 +14,7 @@ pub fn mqtt_call(payload: &[u8]) -> Result<(Option<String>, String), String> {
     let (id, _) = asked.names();
     let call = match asked {
         Asked::Call { form, .. } => CallWish::Order(form),
-        Asked::Trip { trip, .. } => CallWish::Robot(trip),
+        Asked::Open { trip: Some(trip), .. } => CallWish::Robot(trip),
         Asked::Open { .. } | Asked::Change { .. } => return Err("null".to_owned()),
     };
     Ok((id, serde_json::to_string(&call).unwrap_or_default()))

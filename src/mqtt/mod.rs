@@ -16,7 +16,6 @@
 //! publishes, and takes calls. Read [`Bridge`] for who has it, `session.rs` for what a handover means,
 //! and `docs/MQTT.md` for the topics.
 
-pub(crate) mod access;
 mod asked;
 mod board;
 mod broker;
@@ -26,34 +25,33 @@ mod connection;
 pub(crate) mod fuzzing;
 mod line;
 mod presence;
-mod recent;
-mod refusals;
 mod session;
 
+use std::collections::VecDeque;
 use std::io;
 use std::thread;
 use std::time::{Duration, SystemTime};
 
+use bytes::Bytes;
 use elevator_fleet::dispatch::Kinematics;
 use elevator_fleet::model::NodeId;
 use elevator_fleet::node::Status;
 use elevator_fleet::wire::NodeState;
 use liftmesh_api::{Flights, State};
 use rumqttc::v5::MqttOptions;
+use tokio::runtime::Runtime;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 use tracing::{error, info, warn};
 
-pub(crate) use self::access::Access;
-pub(crate) use self::broker::{Broker, Encryption, Prefix};
-use self::calls::{Desk, Handled, NoAnswer, Overflow};
-use self::line::{Heard, Line};
+pub(crate) use self::broker::{Access, Broker, Encryption, Prefix};
+use self::calls::{Desk, Handled, NoAnswer};
+use self::line::{Ack, End, Heard, Line};
 use self::presence::Presence;
-use self::recent::Recent;
 use self::session::{Session, SessionNews};
-use crate::mqtt_metrics::{CallOutcome, Counted, DropWatch};
+use crate::mqtt_metrics::{CallOutcome, Counted};
 use crate::operator::{Event, NodeLoop};
 use crate::priority::give_way;
 
@@ -63,7 +61,6 @@ const END_LIMIT: Duration = Duration::from_secs(1);
 /// How long what blocks, such as a disk that does not answer, may hold up the end of the thread.
 const LEFTOVERS: Duration = Duration::from_millis(100);
 
-/// Threads that read files.
 const BLOCKING_THREADS: usize = 2;
 
 /// Between two looks at the node's state, at least.
@@ -76,7 +73,9 @@ const IDLE_PERIOD: Duration = Duration::from_secs(1);
 /// change it several times within milliseconds.
 const SETTLED: Duration = Duration::from_millis(200);
 
-/// What the bridge needs to know.
+/// How many events a node keeps that does not publish; when there are more, the oldest is dropped.
+const RECENT: usize = 256;
+
 #[derive(Debug, Clone)]
 pub(crate) struct MqttSettings {
     pub(crate) broker: Broker,
@@ -110,10 +109,7 @@ impl Mqtt {
         node_loop: NodeLoop,
         events: broadcast::Receiver<Event>,
     ) -> io::Result<Self> {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .max_blocking_threads(BLOCKING_THREADS)
-            .enable_all()
-            .build()?;
+        let runtime = runtime()?;
         let (stop, stopped) = oneshot::channel();
         let (report, ended) = oneshot::channel();
         let known = counted.clone();
@@ -134,7 +130,7 @@ impl Mqtt {
 
     /// The topics on which the broker takes nothing from this node.
     pub(crate) fn refused_topics(&self) -> Vec<String> {
-        self.counted.refused_topics()
+        self.counted.refused.list()
     }
 
     /// Ends the bridge and its connections.
@@ -146,43 +142,23 @@ impl Mqtt {
     }
 }
 
-/// Why a broker could not be reached.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum ReachError {
-    #[error("{0}")]
-    System(#[from] io::Error),
-    #[error("{0}")]
-    Ended(String),
-}
-
 /// Connects with the broker as a node of the fleet, without a session, and leaves again.
-///
-/// # Errors
-/// The broker does not answer, or takes no connection.
-pub(crate) fn reach(settings: &MqttSettings) -> Result<(), ReachError> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .max_blocking_threads(BLOCKING_THREADS)
-        .enable_all()
-        .build()?;
+pub(crate) fn reach(settings: &MqttSettings) -> Result<(), End> {
+    let runtime = runtime().map_err(End::of)?;
     let reached = runtime.block_on(async {
         let options = options(settings, &format!("doctor/{}", std::process::id()));
         let mut line = Line::open(options, settings.access.clone());
-        loop {
-            match line.next().await {
-                Heard::Connected => {
-                    line.finish().await;
-                    return Ok(());
-                }
-                Heard::Ended(end) => return Err(ReachError::Ended(end.reason)),
-                Heard::Message(_)
-                | Heard::Acknowledged(..)
-                | Heard::NotSubscribed(_)
-                | Heard::Alive => {}
-            }
-        }
+        while !matches!(line.next().await?, Heard::Connected) {}
+        line.finish().await;
+        Ok(())
     });
     runtime.shutdown_timeout(LEFTOVERS);
     reached
+}
+
+fn runtime() -> io::Result<Runtime> {
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    builder.max_blocking_threads(BLOCKING_THREADS).enable_all().build()
 }
 
 /// What both connections of a node have in common; a client's name is a topic below the prefix.
@@ -197,9 +173,7 @@ fn options(settings: &MqttSettings, name: &str) -> MqttOptions {
 /// Takes the session when this node is to publish, and leaves it when it is not.
 ///
 /// The master publishes. Where the mastership rotates all the time, the node with the first name does,
-/// of those that hear each other. Of two masters that do not hear each other but reach the same broker,
-/// the one with the higher term does.
-#[derive(Debug)]
+/// of those that hear each other.
 struct Bridge {
     settings: MqttSettings,
     counted: Counted,
@@ -207,20 +181,18 @@ struct Bridge {
     events: broadcast::Receiver<Event>,
     presence: Presence,
     session: Option<Session>,
-    /// While it has no session.
-    recent: Recent,
+    /// The events since the last sign of life of the node that publishes, which nobody may have
+    /// published: this node does if it takes over.
+    recent: VecDeque<(Instant, Bytes)>,
     desk: Desk,
     flights: Flights,
-    drops: DropWatch,
     began: Instant,
     looked: Instant,
     next_look: Instant,
-    is_standing_by: bool,
     /// Since when this node is to publish.
     due_since: Option<Instant>,
 }
 
-/// What the bridge waits for.
 enum Input {
     Stop,
     Event(Result<Event, RecvError>),
@@ -241,14 +213,12 @@ impl Bridge {
         Self {
             presence: Presence::new(&settings, counted.refused.clone()),
             session: None,
-            recent: Recent::default(),
+            recent: VecDeque::new(),
             desk: Desk::new(node_loop.clone(), settings.prefix.clone()),
             flights: Flights::new(settings.kinematics),
-            drops: DropWatch::default(),
             began: now,
             looked: now,
             next_look: now,
-            is_standing_by: false,
             due_since: None,
             settings,
             counted,
@@ -276,7 +246,6 @@ impl Bridge {
                 Input::Session(news) => self.on_session(news),
                 Input::Place => self.place().await,
             }
-            self.drops.check(&self.counted);
         }
         let leave = async {
             if let Some(session) = self.session {
@@ -284,30 +253,30 @@ impl Bridge {
             }
         };
         tokio::join!(leave, self.presence.finish());
-        self.drops.check(&self.counted);
     }
 
     async fn next(&mut self, stopped: &mut oneshot::Receiver<()>) -> Input {
-        let is_broker_there = self.presence.is_connected();
         let place_at = self.desk.next_at().filter(|_| self.session.is_some());
         tokio::select! {
             _ = stopped => Input::Stop,
             event = self.events.recv() => Input::Event(event),
             () = sleep_until(self.next_look) => Input::Look,
             () = self.presence.next() => Input::Presence,
-            news = next_of(&mut self.session, is_broker_there) => Input::Session(news),
+            news = next_of(&mut self.session) => Input::Session(news),
             () = sleep_until(place_at.unwrap_or(self.next_look)), if place_at.is_some() => Input::Place,
         }
     }
 
     fn on_event(&mut self, event: &Event) {
+        let payload = Bytes::from(serde_json::to_vec(event).unwrap_or_default());
         if let Some(session) = &mut self.session {
-            session.push_event(recent::payload(event));
+            session.push_event(payload);
         } else {
-            let dropped = self.recent.push(event, Instant::now());
-            if self.due_since.is_some() {
-                self.counted.events_dropped.inc_by(dropped);
+            if self.recent.len() == RECENT {
+                self.recent.pop_front();
+                self.counted.events_dropped.inc_by(self.due_since.is_some().into());
             }
+            self.recent.push_back((Instant::now(), payload));
         }
         // It may have changed the state.
         self.next_look = self.next_look.min(self.looked + PAUSE);
@@ -316,14 +285,17 @@ impl Bridge {
     fn on_session(&mut self, news: SessionNews) {
         match news {
             SessionNews::Disconnected => self.desk.forget(),
-            SessionNews::Asked(inbox, message) => match self.desk.push(inbox, &message) {
-                Ok(()) => {}
-                Err(Overflow::NotKept) => self.counted.calls(CallOutcome::Dropped).inc(),
-                // Acknowledged by nobody, it comes again.
-                Err(Overflow::Kept) => {
-                    self.give_up("the broker sends more calls at once than allowed");
+            SessionNews::Asked(inbox, message) => {
+                let has_room = self.desk.push(inbox, &message);
+                match (has_room, Ack::of(&message).is_awaited()) {
+                    (true, _) => {}
+                    (false, false) => self.counted.calls(CallOutcome::Dropped).inc(),
+                    // Acknowledged by nobody, it comes again.
+                    (false, true) => {
+                        self.give_up("the broker sends more calls at once than allowed");
+                    }
                 }
-            },
+            }
             SessionNews::Nothing => {}
         }
     }
@@ -351,37 +323,28 @@ impl Bridge {
     }
 
     async fn take_or_leave(&mut self, status: &Status) {
-        let publisher = Publisher::of(status);
-        let is_due = publisher == Publisher::Own;
-        if let Publisher::Peer { silent } = publisher {
-            self.recent.forget_until(self.looked.checked_sub(silent).unwrap_or(self.looked));
+        let publisher = publisher(status);
+        if let Some(peer) = status.peers.iter().find(|peer| Some(&peer.node) == publisher) {
+            let alive_at = self.looked.checked_sub(peer.silent).unwrap_or(self.looked);
+            self.recent.retain(|(at, _)| *at >= alive_at);
         }
-        let has_rival = is_due && self.presence.has_better_rival(status.term, self.looked);
-        if has_rival != self.is_standing_by {
-            self.is_standing_by = has_rival;
-            if has_rival {
-                warn!("another master of this fleet publishes over MQTT: this node does not");
+        if publisher != Some(&status.node) {
+            self.due_since = None;
+            if let Some(session) = self.session.take() {
+                info!("this node no longer publishes the fleet's state over MQTT");
+                self.desk.forget();
+                session.finish().await;
             }
-        }
-        let due_since = is_due.then(|| self.due_since.unwrap_or(self.looked));
-        self.due_since = due_since;
-        let settled_at = due_since.map(|since| since + SETTLED);
-        if let Some(at) = settled_at.filter(|at| *at > self.looked) {
-            self.next_look = self.next_look.min(at);
             return;
         }
-        if is_due && !has_rival {
-            let recent = &mut self.recent;
-            self.session.get_or_insert_with(|| {
-                info!("this node publishes the fleet's state over MQTT");
-                let mut session = Session::new(&self.settings, status.term, self.counted.clone());
-                recent.take().for_each(|event| session.push_event(event));
-                session
-            });
-        } else if let Some(session) = self.session.take() {
-            info!("this node no longer publishes the fleet's state over MQTT");
-            self.desk.forget();
-            session.finish().await;
+        let settled_at = *self.due_since.get_or_insert(self.looked) + SETTLED;
+        if settled_at > self.looked {
+            self.next_look = self.next_look.min(settled_at);
+        } else if self.session.is_none() {
+            info!("this node publishes the fleet's state over MQTT");
+            let mut session = Session::new(&self.settings, status.term, self.counted.clone());
+            self.recent.drain(..).for_each(|(_, event)| session.push_event(event));
+            self.session = Some(session);
         }
     }
 
@@ -405,39 +368,23 @@ impl Bridge {
     }
 }
 
-async fn next_of(session: &mut Option<Session>, is_broker_there: bool) -> SessionNews {
+async fn next_of(session: &mut Option<Session>) -> SessionNews {
     match session {
-        Some(session) => session.next(is_broker_there).await,
+        Some(session) => session.next().await,
         None => std::future::pending().await,
     }
 }
 
-/// Who of a group publishes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Publisher {
-    /// This node.
-    Own,
-    /// A peer, last heard so long ago.
-    Peer { silent: Duration },
-    /// Nobody, as far as this node knows.
-    None,
-}
-
-impl Publisher {
-    fn of(status: &Status) -> Self {
-        let rotates = status.election.profile().rotates;
-        match &status.node_state {
-            NodeState::Seeking => Self::None,
-            NodeState::Master if !rotates => Self::Own,
-            NodeState::Slave { master } if !rotates => {
-                let master = status.peers.iter().find(|peer| peer.node == *master);
-                master.map_or(Self::None, |peer| Self::Peer { silent: peer.silent })
-            }
-            NodeState::Master | NodeState::Slave { .. } => {
-                let before = status.peers.iter().filter(|it| it.synced && it.node < status.node);
-                let first = before.min_by_key(|peer| &peer.node);
-                first.map_or(Self::Own, |peer| Self::Peer { silent: peer.silent })
-            }
+/// Who of a group publishes, as far as this node knows.
+fn publisher(status: &Status) -> Option<&NodeId> {
+    let rotates = status.election.profile().rotates;
+    match &status.node_state {
+        NodeState::Seeking => None,
+        NodeState::Master if !rotates => Some(&status.node),
+        NodeState::Slave { master } if !rotates => Some(master),
+        NodeState::Master | NodeState::Slave { .. } => {
+            let synced = status.peers.iter().filter(|peer| peer.synced).map(|peer| &peer.node);
+            synced.chain([&status.node]).min()
         }
     }
 }

@@ -5,23 +5,24 @@
 //! connection of the one before. It outlives its connection for a while: what was sent to it meanwhile,
 //! and what was not acknowledged, the broker delivers to the node that connects next.
 //!
-//! In the other direction, events and answers are kept until the broker has acknowledged them, and are
-//! sent again over the next connection. What is dropped is counted.
+//! In the other direction, events and answers that were on their way when a connection ended are sent
+//! over the next one, once: the broker may end connections because of one of them. What is dropped is
+//! counted.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use bytes::Bytes;
-use elevator_fleet::model::{NodeId, Term};
+use elevator_fleet::model::Term;
 use liftmesh_api::State;
 use rumqttc::v5::mqttbytes::QoS;
-use rumqttc::v5::mqttbytes::v5::{Publish, PublishProperties, RetainForwardRule};
+use rumqttc::v5::mqttbytes::v5::{Publish, RetainForwardRule};
 use tokio::time::{Instant, timeout};
 
 use super::asked::Inbox;
 use super::board::Board;
-use super::connection::{Connection, News};
-use super::line::{Ack, Message, WINDOW};
+use super::connection::Connection;
+use super::line::{Ack, Heard, Kind, Message};
 use super::{MqttSettings, options};
 use crate::mqtt_metrics::Counted;
 
@@ -34,27 +35,15 @@ const ANSWERS: usize = 256;
 /// How long the broker may take for what waits when the session is left.
 const FLUSH_LIMIT: Duration = Duration::from_millis(200);
 
-const EVENTS_TOPIC: &str = "events";
-
 /// The media type of what is not a problem.
 pub(super) const JSON: &str = "application/json";
 
-#[derive(Debug)]
 pub(super) struct Session {
     settings: MqttSettings,
     connection: Connection,
     board: Board,
-    events: VecDeque<Bytes>,
+    events: VecDeque<Message>,
     answers: VecDeque<Message>,
-    /// What was sent over an earlier connection, and not acknowledged. It fits into one window.
-    again: VecDeque<Message>,
-    /// The topics of what was on its way when a connection ended: the broker may have ended it because of
-    /// one of them. Until it has taken or refused a message on each, they are sent one at a time.
-    suspects: BTreeSet<String>,
-    /// How many states still come first over this connection: nobody is without the state because of
-    /// what a caller asks for, and no caller without an answer because cars move.
-    states_first: usize,
-    is_turn_of_events: bool,
     term: Term,
     counted: Counted,
 }
@@ -65,21 +54,13 @@ impl Session {
         let mut options = options(settings, "master");
         let expiry = u32::try_from(settings.session_expiry.as_secs()).unwrap_or(u32::MAX);
         options.set_clean_start(false).set_session_expiry_interval(Some(expiry));
+        let refused = counted.refused.clone();
         Self {
-            connection: Connection::new(
-                "fleet",
-                options,
-                settings.access.clone(),
-                counted.refused.clone(),
-            ),
+            connection: Connection::new("fleet", options, settings.access.clone(), refused),
             settings: settings.clone(),
             board: Board::default(),
             events: VecDeque::new(),
             answers: VecDeque::new(),
-            again: VecDeque::new(),
-            suspects: BTreeSet::new(),
-            states_first: 0,
-            is_turn_of_events: false,
             term,
             counted,
         }
@@ -94,21 +75,12 @@ impl Session {
 
     /// Publishes an event, as JSON.
     pub(super) fn push_event(&mut self, event: Bytes) {
-        if self.events.len() == EVENTS {
-            self.events.pop_front();
-            self.counted.events_dropped.inc();
-        }
-        self.events.push_back(event);
+        self.events.push_back(self.message(Kind::Event, "events", event));
         self.send_all();
     }
 
-    /// Publishes an answer.
     pub(super) fn answer(&mut self, mut answer: Message) {
-        if self.answers.len() == ANSWERS {
-            self.answers.pop_front();
-            self.counted.answers_dropped.inc();
-        }
-        answer.properties.user_properties = author(&self.settings.node, self.term);
+        answer.properties.user_properties = self.author();
         self.answers.push_back(answer);
         self.send_all();
     }
@@ -120,29 +92,24 @@ impl Session {
         }
     }
 
-    /// What comes next: a call, or the end of a connection; `is_broker_there` says whether another
-    /// connection with the broker stands. Nothing is lost if this is dropped while it waits.
-    pub(super) async fn next(&mut self, is_broker_there: bool) -> SessionNews {
-        let news = self.connection.next(is_broker_there).await;
-        let news = self.on_news(news);
+    /// What comes next: a call, or the end of a connection. Nothing is lost if this is dropped while it
+    /// waits.
+    pub(super) async fn next(&mut self) -> SessionNews {
+        let heard = self.connection.next().await;
+        let news = self.on_heard(heard);
         self.send_all();
         news
     }
 
-    fn on_news(&mut self, news: News) -> SessionNews {
-        match news {
-            News::Connected => {
-                self.counted.connected.set(1);
-                self.on_connected();
-            }
-            News::Message(message) => return self.on_message(message),
-            News::Taken(message) => {
-                self.counted.published.inc();
-                self.suspects.remove(&message.topic);
-            }
-            News::Refused(message) => self.drop_message(&message),
-            News::Disconnected => {
-                self.on_disconnected();
+    fn on_heard(&mut self, heard: Result<Heard, Vec<Message>>) -> SessionNews {
+        match heard {
+            Ok(Heard::Connected) => self.on_connected(),
+            Ok(Heard::Message(message)) => return self.on_message(message),
+            Ok(Heard::Taken(_)) => self.counted.published.inc(),
+            Ok(Heard::Refused(message, _)) => count_dropped(&self.counted, message.kind, 1),
+            Ok(Heard::NotSubscribed(_) | Heard::Alive) => {}
+            Err(messages) => {
+                self.on_disconnected(messages);
                 return SessionNews::Disconnected;
             }
         }
@@ -151,8 +118,8 @@ impl Session {
 
     /// Ends the connection: the broker delivers again what was not acknowledged.
     pub(super) fn give_up(&mut self, reason: &str) {
-        self.connection.give_up(reason);
-        self.on_disconnected();
+        let messages = self.connection.give_up(reason);
+        self.on_disconnected(messages);
     }
 
     /// Ends it in an orderly way, once the broker has the events and answers that wait; the session
@@ -162,16 +129,20 @@ impl Session {
         self.board = Board::default();
         let sent = async {
             while self.unsent() > 0 && self.connection.line().is_some() {
-                match self.connection.next(false).await {
+                match self.connection.next().await {
                     // The broker delivers it again.
-                    News::Message(_) => {}
-                    news => drop(self.on_news(news)),
+                    Ok(Heard::Message(_)) => {}
+                    heard => drop(self.on_heard(heard)),
                 }
                 self.send_all();
             }
         };
         timeout(FLUSH_LIMIT, sent).await.ok();
-        self.count_unsent();
+        let on_their_way = self.connection.line().map(|line| line.messages().cloned().collect());
+        let on_their_way: Vec<_> = on_their_way.unwrap_or_default();
+        for message in on_their_way.iter().chain(&self.events).chain(&self.answers) {
+            count_dropped(&self.counted, message.kind, 1);
+        }
         self.counted.set_queued(0);
         self.counted.connected.set(0);
         self.connection.finish().await;
@@ -179,49 +150,13 @@ impl Session {
 
     /// How many messages wait for the broker, or for its acknowledgement.
     fn unsent(&mut self) -> usize {
-        let waiting = self.waiting() + self.board.due();
+        let waiting = self.events.len() + self.answers.len() + self.board.due();
         waiting + self.connection.line().map_or(0, |line| line.unacknowledged())
     }
 
-    fn on_disconnected(&mut self) {
-        self.counted.connected.set(0);
-        let mut again: VecDeque<_> = self.connection.take_unacknowledged().into();
-        self.suspects.extend(again.iter().map(|message| message.topic.clone()));
-        // The board says everything anew.
-        again.retain(|message| !message.retain);
-        again.append(&mut self.again);
-        debug_assert!(again.len() <= usize::from(WINDOW));
-        self.again = again;
-    }
-
-    fn count_unsent(&mut self) {
-        let on_their_way = self.connection.line().map(|line| line.messages().cloned());
-        let sent: Vec<_> = on_their_way.into_iter().flatten().collect();
-        let lost = sent.iter().chain(&self.again).filter(|message| !message.retain);
-        lost.for_each(|message| self.count_dropped(message));
-        self.counted.events_dropped.inc_by(self.events.len() as u64);
-        self.counted.answers_dropped.inc_by(self.answers.len() as u64);
-    }
-
-    /// The broker does not take this message.
-    fn drop_message(&mut self, message: &Message) {
-        self.suspects.remove(&message.topic);
-        self.count_dropped(message);
-    }
-
-    fn count_dropped(&self, message: &Message) {
-        if message.retain {
-            self.counted.states_dropped.inc();
-        } else if message.topic == self.settings.prefix.topic(EVENTS_TOPIC) {
-            self.counted.events_dropped.inc();
-        } else {
-            self.counted.answers_dropped.inc();
-        }
-    }
-
     fn on_connected(&mut self) {
-        self.board.forget_sent();
-        self.states_first = self.board.due();
+        self.counted.connected.set(1);
+        self.board.forget_sent(Instant::now());
         let inboxes = Inbox::ALL.map(|inbox| self.settings.prefix.topic(inbox.topic()));
         let cars = self.settings.prefix.topic("cars/+");
         if let Some(line) = self.connection.line() {
@@ -231,6 +166,24 @@ impl Session {
             }
             line.subscribe(cars, QoS::AtMostOnce, RetainForwardRule::OnEverySubscribe);
         }
+    }
+
+    fn on_disconnected(&mut self, messages: Vec<Message>) {
+        self.counted.connected.set(0);
+        for message in messages.into_iter().rev() {
+            let queue = match message.kind {
+                // The board says everything anew.
+                Kind::State => continue,
+                Kind::Event | Kind::Answer if message.is_repeated => {
+                    count_dropped(&self.counted, message.kind, 1);
+                    continue;
+                }
+                Kind::Event => &mut self.events,
+                Kind::Answer => &mut self.answers,
+            };
+            queue.push_front(Message { is_repeated: true, ..message });
+        }
+        self.drop_oldest();
     }
 
     fn on_message(&mut self, message: Box<Publish>) -> SessionNews {
@@ -248,91 +201,66 @@ impl Session {
         SessionNews::Nothing
     }
 
-    /// Sends what there is room for: the state over a new connection, then what was sent before, then
-    /// answers, as somebody waits for them.
+    /// Sends what there is room for.
     fn send_all(&mut self) {
-        while self.has_room() {
+        while self.connection.line().is_some_and(|line| line.has_room()) {
             let Some(message) = self.next_message() else { break };
-            if self.connection.is_left_out(&message.topic) {
-                self.drop_message(&message);
-            } else if let Some(line) = self.connection.line() {
-                line.send(message);
+            if let Some(message) = self.connection.send(message) {
+                count_dropped(&self.counted, message.kind, 1);
             }
         }
-        self.counted.set_queued(self.waiting());
+        self.drop_oldest();
+        self.counted.set_queued(self.events.len() + self.answers.len());
     }
 
-    fn has_room(&mut self) -> bool {
-        let is_careful = !self.suspects.is_empty();
-        self.connection
-            .line()
-            .is_some_and(|line| line.has_room() && (!is_careful || line.unacknowledged() == 0))
-    }
-
-    /// How many events and answers wait to be sent.
-    fn waiting(&self) -> usize {
-        self.again.len() + self.events.len() + self.answers.len()
-    }
-
+    /// Answers come first, as somebody waits for them; then the state, which is never more than one
+    /// message a topic.
     fn next_message(&mut self) -> Option<Message> {
-        if let Some(left) = self.states_first.checked_sub(1) {
-            self.states_first = left;
-            if let Some(state) = self.next_state() {
-                return Some(state);
-            }
+        if let Some(answer) = self.answers.pop_front() {
+            return Some(answer);
         }
-        let urgent = self.again.pop_front().or_else(|| self.answers.pop_front());
-        if urgent.is_some() {
-            return urgent;
+        match self.board.take() {
+            Some((name, payload)) => Some(self.message(Kind::State, &name, payload)),
+            None => self.events.pop_front(),
         }
-        // Alternately, so that neither waits for the other while the broker is slow.
-        self.is_turn_of_events = !self.is_turn_of_events;
-        let next = if self.is_turn_of_events {
-            self.next_event().or_else(|| self.next_state())
-        } else {
-            self.next_state().or_else(|| self.next_event())
-        };
-        if next.is_none() {
-            // What the suspects were about is not said any more.
-            self.suspects.clear();
-        }
-        next
     }
 
-    fn next_state(&mut self) -> Option<Message> {
-        let (name, payload) = self.board.take()?;
-        Some(self.message(&name, payload, true))
+    fn drop_oldest(&mut self) {
+        for (queue, most, kind) in
+            [(&mut self.events, EVENTS, Kind::Event), (&mut self.answers, ANSWERS, Kind::Answer)]
+        {
+            let dropped = queue.drain(..queue.len().saturating_sub(most)).count();
+            count_dropped(&self.counted, kind, dropped as u64);
+        }
     }
 
-    fn next_event(&mut self) -> Option<Message> {
-        let event = self.events.pop_front()?;
-        Some(self.message(EVENTS_TOPIC, event, false))
+    fn message(&self, kind: Kind, name: &str, payload: Bytes) -> Message {
+        let mut message = Message::new(kind, self.settings.prefix.topic(name), payload, JSON);
+        message.properties.user_properties = self.author();
+        message
     }
 
-    fn message(&self, name: &str, payload: Bytes, retain: bool) -> Message {
-        let properties = PublishProperties {
-            payload_format_indicator: Some(1),
-            content_type: Some(JSON.to_owned()),
-            user_properties: author(&self.settings.node, self.term),
-            ..PublishProperties::default()
-        };
-        Message { topic: self.settings.prefix.topic(name), payload, retain, properties }
+    fn author(&self) -> Vec<(String, String)> {
+        let term = self.term.0.to_string();
+        vec![("node".to_owned(), self.settings.node.to_string()), ("term".to_owned(), term)]
     }
 }
 
-/// What comes over the session.
+fn count_dropped(counted: &Counted, kind: Kind, messages: u64) {
+    let dropped = match kind {
+        Kind::State => &counted.states_dropped,
+        Kind::Event => &counted.events_dropped,
+        Kind::Answer => &counted.answers_dropped,
+    };
+    dropped.inc_by(messages);
+}
+
 #[derive(Debug)]
 pub(super) enum SessionNews {
     /// The broker will deliver again what was not acknowledged.
     Disconnected,
-    /// A client asks for something.
     Asked(Inbox, Box<Publish>),
     Nothing,
-}
-
-/// Who sends a message, and in which term.
-fn author(node: &NodeId, term: Term) -> Vec<(String, String)> {
-    vec![("node".to_owned(), node.to_string()), ("term".to_owned(), term.0.to_string())]
 }
 
 #[cfg(test)]

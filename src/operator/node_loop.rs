@@ -6,7 +6,7 @@ use axum::http::StatusCode;
 use elevator_fleet::json::CallForm;
 use elevator_fleet::model::{Call, NodeId};
 use elevator_fleet::node::{
-    Access, CallRequest, CommandRefused, OrderRefused, ReleaseRefused, Requested, Status, Taken,
+    CallRequest, CommandRefused, OrderRefused, ReleaseRefused, Requested, Status,
 };
 use elevator_fleet::settings::SettingError;
 use tokio::sync::{mpsc, oneshot};
@@ -62,15 +62,6 @@ impl NodeLoop {
     /// The node's state.
     pub(crate) async fn status(&self) -> Result<Box<Status>, Problem> {
         self.ask(Request::Status).await
-    }
-
-    /// Places an order.
-    pub(crate) async fn order(&self, form: &CallForm, access: Access) -> Result<Taken, Problem> {
-        let call = called(form)?;
-        if let Call::Car { car, .. } = &call {
-            self.check_car(car).await?;
-        }
-        Ok(self.ask_node(|reply| NodeRequest::Order(call, access, reply)).await??)
     }
 
     /// Places an order for a program that may ask again: nothing is placed for a request that the

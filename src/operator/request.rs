@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use elevator_driver::Floor;
-use elevator_fleet::model::{Call, Timestamp};
+use elevator_fleet::model::Timestamp;
 use elevator_fleet::node::{
     Access, CallRequest, Command, CommandRefused, FollowedCall, Node, OrderRefused, ReleaseRefused,
-    Requested, SessionRefused, SessionRequest, Status, Taken,
+    Requested, SessionRefused, SessionRequest, Status,
 };
 use elevator_fleet::settings::{RequestId, Session, SessionEnd, SettingError};
 use tokio::sync::oneshot;
@@ -71,7 +71,6 @@ pub(crate) enum Request {
 #[derive(Debug)]
 pub(crate) enum NodeRequest {
     Follow(RequestId, Reply<Option<FollowedCall>>),
-    Order(Call, Access, Reply<Result<Taken, OrderRefused>>),
     /// Answered with the command as it is carried out.
     Command(Command, Author, Reply<Result<Command, CommandRefused>>),
     Place(CallRequest, Reply<Result<Requested, OrderRefused>>),
@@ -110,9 +109,6 @@ impl NodeRequest {
     pub(crate) fn answer(self, node: &mut Node, now: Timestamp) {
         match self {
             Self::Follow(id, reply) => reply.send(node.followed_call(id)),
-            Self::Order(call, access, reply) => {
-                reply.send(node.handle_order(&call, access, now));
-            }
             Self::Command(command, Author { operator, reason, .. }, reply) => {
                 reply.send(node.handle_command(command, &operator, reason.as_deref(), now));
             }

@@ -19,10 +19,9 @@ pub(crate) struct PlacedCall {
     /// The id of the order in `/api/v1/orders`, once it is there; for a robot, of its session.
     #[schema(example = "hall-3-up")]
     id: String,
-    /// For `/api/v1/calls/{receipt}`, which shows the progress of this call. Null for a passenger's
-    /// call without `request_id` over MQTT.
+    /// For `/api/v1/calls/{receipt}`, which shows the progress of this call.
     #[schema(example = "5bd1e99500c0ffee00c0ffee")]
-    pub(crate) receipt: Option<String>,
+    pub(crate) receipt: String,
     pub(crate) state: PlacedState,
     call: CallWish,
 }
@@ -38,24 +37,19 @@ pub(crate) enum PlacedState {
 }
 
 impl PlacedCall {
-    /// `request` is by what the fleet remembers the call, if it does.
-    pub(crate) fn new(
-        call: &Call,
-        form: CallForm,
-        taken: Taken,
-        request: Option<RequestId>,
-    ) -> Self {
+    /// `request` is by what the fleet remembers the call.
+    pub(crate) fn new(call: &Call, form: CallForm, taken: Taken, request: RequestId) -> Self {
         let state = match taken {
             Taken::Placed => PlacedState::Placed,
             Taken::Absorbed => PlacedState::Absorbed,
         };
-        let receipt = request.map(|id| id.to_string());
+        let receipt = request.to_string();
         Self { id: id_of(call), receipt, state, call: CallWish::Order(form) }
     }
 
     pub(crate) fn of_trip(session: RequestId, trip: RobotTrip) -> Self {
         let id = session.to_string();
-        let (receipt, state) = (Some(id.clone()), PlacedState::Placed);
+        let (receipt, state) = (id.clone(), PlacedState::Placed);
         Self { id, receipt, state, call: CallWish::Robot(trip) }
     }
 }

@@ -64,8 +64,9 @@ impl Problem {
         Self::unavailable(NO_ANSWER, "the node does not answer; it may be stopping")
     }
 
+    /// Whether it is not known what has become of the request.
     pub(crate) fn is_no_answer(&self) -> bool {
-        self.code == NO_ANSWER
+        self.code == "no_answer"
     }
 
     /// The node is at fault, and the log has the reason.
