@@ -100,10 +100,6 @@ pub(crate) fn clear(
 
 /// The latch that keeps a node from starting, if any. A node that is about to end because of it is
 /// waited for.
-///
-/// # Errors
-/// [`ClearError`] but for [`ClearError::Nameless`] and [`ClearError::Latch`];
-/// [`ClearError::Running`] only if there is no latch.
 pub(crate) fn find(data_dir: &Path) -> Result<Option<Latch>, ClearError> {
     check_user(data_dir)?;
     let _claim = claim(data_dir)?;

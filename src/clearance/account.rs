@@ -60,26 +60,3 @@ fn printable(name: String) -> Option<String> {
         !name.is_empty() && name.chars().count() <= LONGEST_NAME && !name.chars().any(is_hidden);
     fits.then_some(name)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_login_is_a_number_that_is_set() {
-        assert_eq!(login_uid("1000"), Some(1000));
-        assert_eq!(login_uid("0\n"), Some(0));
-        assert_eq!(login_uid("4294967295"), None);
-        assert_eq!(login_uid(""), None);
-    }
-
-    #[test]
-    fn a_name_that_would_break_a_line_is_omitted() {
-        let name = |name: &str| printable(name.to_owned());
-        assert_eq!(name("kovac"), Some("kovac".to_owned()));
-        assert_eq!(name("a\nb"), None);
-        assert_eq!(name("a\u{202e}b"), None);
-        assert_eq!(name(""), None);
-        assert_eq!(name(&"x".repeat(65)), None);
-    }
-}

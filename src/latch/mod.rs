@@ -50,7 +50,6 @@ pub(crate) const FILE: &str = "hang.toml";
 /// power went just then.
 const UNFINISHED: &str = "hang.toml.new";
 
-/// The format that this program reads and writes.
 const FORMAT: u32 = 1;
 
 /// The version of this program, as latch and audit log name it.
@@ -69,7 +68,6 @@ pub enum Latch {
     /// The node has run before, and its journal is gone or was damaged and set aside: a hang may
     /// have been lost with it (P5).
     JournalLost,
-    /// The latch is there and can't be understood.
     Unreadable {
         reason: String,
     },
@@ -124,7 +122,6 @@ pub enum Kept {
     Bare(io::Error),
 }
 
-/// A node does not start: it has a latch.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error(
     "refused to start: {latch}\nInspect the car. Once it is fit to run:\n  {}",
@@ -199,7 +196,6 @@ pub(crate) fn owner(data_dir: &Path) -> Option<NodeId> {
         .find_map(|text| Some(toml::from_str::<Named>(&text).ok()?.node))
 }
 
-/// Why a latch can't be understood. It is a latch all the same.
 #[derive(Debug, thiserror::Error)]
 enum ParseError {
     #[error("{}", .0.message())]
@@ -209,16 +205,8 @@ enum ParseError {
 }
 
 fn parse(text: &str) -> Result<Latch, ParseError> {
-    #[derive(Deserialize)]
-    struct Version {
-        format: u32,
-    }
-    let version: Version = toml::from_str(text).map_err(ParseError::Malformed)?;
-    if version.format != FORMAT {
-        return Err(ParseError::Format(version.format));
-    }
-    let stored: Stored = toml::from_str(text).map_err(ParseError::Malformed)?;
-    Ok(stored.latch)
+    let Stored { format, latch } = toml::from_str(text).map_err(ParseError::Malformed)?;
+    if format == FORMAT { Ok(latch) } else { Err(ParseError::Format(format)) }
 }
 
 fn text(latch: &Latch) -> io::Result<String> {
@@ -238,19 +226,8 @@ fn is_absent(error: &io::Error) -> bool {
 
 /// The command that clears a latch.
 pub(crate) fn remedy(data_dir: &Path) -> String {
-    let data_dir = quoted(data_dir);
+    let data_dir = data_dir.display();
     format!("liftmesh clear-hang --operator NAME --reason TEXT --data-dir {data_dir}")
-}
-
-/// A path as a shell takes it.
-fn quoted(path: &Path) -> String {
-    let text = path.display().to_string();
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@".contains(c);
-    if !text.is_empty() && text.chars().all(plain) {
-        text
-    } else {
-        format!("'{}'", text.replace('\'', r"'\''"))
-    }
 }
 
 impl Refusal {
