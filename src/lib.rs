@@ -1,19 +1,5 @@
 //! The Liftmesh process.
 //!
-//! ```text
-//!   cli ─▶ config ─▶ runtime ─┬─▶ mesh      UDP beacons, TCP links
-//!                             ├─▶ journal   the disk
-//!                             ├─▶ latch     what keeps a hung car from starting again
-//!                             ├─▶ panel     the cabin's panel, by the driver
-//!                             ├─▶ presses   what became of its latest presses
-//!                             ├─▶ log       standard error, which nobody waits for
-//!                             ├─▶ operator  status, orders and events on a local socket
-//!                             └─▶ http      the web panel, the API and metrics
-//!   tokens     with which programs may change something over HTTP
-//!   clearance  puts a hung car back in service, on record
-//!   demo       real processes on one machine, shown in the terminal
-//! ```
-//!
 //! Read [`runtime`] first: it holds the one loop that feeds the brain,
 //! `elevator_fleet::node::Node`.
 //!
