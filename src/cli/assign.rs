@@ -3,24 +3,21 @@
 #[cfg(feature = "fuzzing")]
 pub(crate) mod fuzzing;
 mod input;
-mod words;
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::io;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum, value_parser};
+use clap::{Arg, Args, Command, ValueEnum, value_parser};
 use elevator_driver::{Direction, FloorCount};
 use elevator_fleet::dispatch::one_shot::{CarProblem, Clearing, LONGEST, Rules};
 
 use self::input::Snapshot;
-pub(crate) use self::words::tolerant;
 use super::{CommandError, output};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
-  liftmesh assign -i \"$(cat snapshot.json)\"
-  liftmesh assign < snapshot.json
   liftmesh assign --includeCab --clearRequestType all --travelDuration 2000 < snapshot.json
   echo '{\"hallRequests\": [[true, false], [false, false]],
          \"states\": {\"one\": {\"behaviour\": \"idle\", \"floor\": 1, \"direction\": \"stop\",
@@ -28,11 +25,9 @@ Examples:
 
 Reads and writes the JSON of hall_request_assigner, the program of the course TTK4145, and takes the
 same options. hallRequests has [up, down] for each floor from 0; behaviour is idle, moving or
-doorOpen; direction is up, down or stop. The output is one line with each car's calls, sorted by car
-id. No node is needed.
-
-A moving car is assumed to be halfway to the next floor, an open door halfway through its time. If
-the input is invalid, the command prints nothing and exits with 2.
+doorOpen; direction is up, down or stop. A moving car is assumed to be halfway to the next floor, an
+open door halfway through its time. If the input is invalid, the command prints nothing and exits
+with 2.
 
 Like the original, the command ignores unknown options and keys, accepts options in any letter case
 and floors in quotes, and assumes idle for a missing behaviour and stop for a missing direction,
@@ -64,9 +59,6 @@ pub(crate) struct AssignArgs {
     /// Refuse unknown options and keys, other letter case, numbers in quotes and missing keys
     #[arg(long)]
     strict: bool,
-    /// What was changed on the command line
-    #[arg(long = "remark", hide = true)]
-    remarks: Vec<String>,
 }
 
 /// Which calls a stop clears.
@@ -103,41 +95,28 @@ pub enum AssignError {
 
 impl AssignArgs {
     pub(super) fn execute(&self) -> Result<(), CommandError> {
-        let warn = |warning: &String| output::remark(&format!("liftmesh: warning: {warning}\n"));
-        // Before the input is waited for: an option that is ignored may have had it.
-        self.remarks.iter().for_each(warn);
         let snapshot = match &self.input {
             Some(text) => Snapshot::parse(text)?,
             None => Snapshot::read(io::stdin().lock())?,
         };
-        let warnings = snapshot.warnings();
-        if self.strict && !warnings.is_empty() {
-            return Err(AssignError::Strict(warnings.join("; ")).into());
+        if self.strict && !snapshot.warnings.is_empty() {
+            return Err(AssignError::Strict(snapshot.warnings.join("; ")).into());
         }
-        warnings.iter().for_each(warn);
-        let bank = snapshot.bank()?;
-        let mut calls: BTreeMap<&str, Vec<Vec<bool>>> = BTreeMap::new();
-        let mut ids = Vec::new();
-        for (id, cab) in snapshot.cars() {
-            let row = |&cab: &bool| {
-                if self.include_cab { vec![false, false, cab] } else { vec![false, false] }
-            };
-            calls.insert(id, cab.iter().map(row).collect());
-            ids.push(id);
-        }
-        for (call, car) in bank.assign(&self.rules()) {
-            let rows = ids.get(car).and_then(|id| calls.get_mut(id));
+        snapshot.warnings.iter().for_each(|warning| warn(warning));
+        let columns = if self.include_cab { 3 } else { 2 };
+        let rows = |cab: &[bool]| -> Vec<Vec<bool>> {
+            cab.iter().map(|&cab| [false, false, cab][..columns].to_vec()).collect()
+        };
+        let mut calls: Vec<_> = snapshot.cars().map(|(id, cab)| (id, rows(cab))).collect();
+        for (call, car) in snapshot.bank()?.assign(&self.rules()) {
             let column = match call.direction {
                 Direction::Up => 0,
                 Direction::Down => 1,
             };
-            let row = rows.and_then(|rows| rows.get_mut(usize::from(call.floor.index())));
-            if let Some(lit) = row.and_then(|row| row.get_mut(column)) {
-                *lit = true;
-            }
+            calls[car].1[usize::from(call.floor.index())][column] = true;
         }
-        let text = serde_json::to_string(&calls).map_err(AssignError::Json)?;
-        Ok(output::print(&format!("{text}\n"))?)
+        let calls: BTreeMap<_, _> = calls.into_iter().collect();
+        Ok(output::print(&output::json_line(&calls))?)
     }
 
     fn rules(&self) -> Rules {
@@ -154,4 +133,53 @@ impl AssignArgs {
 
 fn milliseconds(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn warn(warning: &str) {
+    output::remark(&format!("liftmesh: warning: {warning}\n"));
+}
+
+/// The words of a command line with the options of `assign` as this program spells them, and
+/// without those that it does not know: the course's program ignores letter case, and what it does
+/// not know. Warns of each change. With `--strict`, and for other commands, nothing changes.
+pub(crate) fn tolerant(words: Vec<OsString>) -> Vec<OsString> {
+    let is_assign = words.get(1).is_some_and(|word| word == "assign");
+    if !is_assign || words.iter().any(|word| word == "--strict") {
+        return words;
+    }
+    let known = AssignArgs::augment_args(Command::new("assign"));
+    let mut words = words.into_iter();
+    let mut kept: Vec<OsString> = words.by_ref().take(2).collect();
+    while let Some(word) = words.next() {
+        let word = word.to_string_lossy();
+        let Some((spelled, takes_next)) = spelled(&known, &word) else {
+            warn(&format!("unknown option {word:?} is ignored"));
+            continue;
+        };
+        if spelled != word {
+            warn(&format!("option {word:?} is read as {spelled:?}"));
+        }
+        kept.push(spelled.into());
+        kept.extend(takes_next.then(|| words.next()).flatten());
+    }
+    kept
+}
+
+/// An option as this program spells it, and whether the next word is its value.
+fn spelled(known: &Command, word: &str) -> Option<(String, bool)> {
+    if ["-h", "--help"].contains(&word) {
+        return Some((word.to_owned(), false));
+    }
+    let is_long = word.starts_with("--");
+    let end = if is_long { word.find('=') } else { word.char_indices().nth(2).map(|it| it.0) };
+    let (name, rest) = word.split_at(end.unwrap_or(word.len()));
+    let option = |arg: &Arg| {
+        let long = arg.get_long().map(|long| format!("--{long}"));
+        let short = arg.get_short().map(|short| format!("-{short}"));
+        [long, short].into_iter().flatten().find(|option| option.eq_ignore_ascii_case(name))
+    };
+    let (arg, option) = known.get_arguments().find_map(|arg| Some((arg, option(arg)?)))?;
+    let needs_value = arg.get_num_args().is_none_or(|values| values.min_values() > 0);
+    let takes_next = rest.is_empty() && needs_value && arg.get_action().takes_values();
+    Some((option + rest, takes_next))
 }

@@ -1,52 +1,54 @@
 //! The JSON input of `liftmesh assign`.
 
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
-use std::fmt;
 use std::io::Read;
 
 use elevator_driver::Direction;
 use elevator_fleet::dispatch::one_shot::{Bank, BankError, Behaviour, Car};
-use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use super::AssignError;
 
-/// Cars and calls as the course's program takes them. Unknown keys are ignored.
+/// Cars and calls as the course's program takes them.
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", expecting = "an object with hallRequests and states")]
+#[serde(try_from = "Input")]
 pub(super) struct Snapshot {
-    hall_requests: Vec<Row>,
-    states: States,
+    /// The hall requests of each floor: up, down.
+    hall_requests: Vec<[bool; 2]>,
+    /// By id.
+    states: BTreeMap<String, Car>,
+    /// What was tolerated, in words.
+    pub(super) warnings: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", expecting = "an object with hallRequests and states")]
+struct Input {
+    hall_requests: Vec<Vec<bool>>,
+    states: BTreeMap<String, Value>,
     #[serde(flatten)]
     unknown: BTreeMap<String, Value>,
 }
 
-/// The cars by id, and what was tolerated in them.
-#[derive(Debug)]
-struct States {
-    cars: BTreeMap<String, State>,
-    warnings: Vec<String>,
+#[derive(Debug, thiserror::Error)]
+enum InputError {
+    #[error("a floor in hallRequests has {0} values, but must have 2: up and down")]
+    Row(usize),
+    #[error("states.{0}: {1}")]
+    State(String, serde_json::Error),
 }
 
-/// The hall requests of a floor: up, down.
-#[derive(Debug, Clone, Copy, Deserialize)]
-#[serde(try_from = "Vec<bool>")]
-struct Row([bool; 2]);
-
-#[derive(Debug, thiserror::Error)]
-#[error("a floor in hallRequests has {0} values, but must have 2: up and down")]
-struct RowError(usize);
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct State {
+#[derive(Deserialize)]
+#[serde(remote = "Car")]
+struct CarForm {
     #[serde(with = "BehaviourForm")]
     behaviour: Behaviour,
     floor: i64,
-    direction: DirectionForm,
-    cab_requests: Vec<bool>,
+    #[serde(deserialize_with = "direction")]
+    direction: Option<Direction>,
+    #[serde(rename = "cabRequests")]
+    car_calls: Vec<bool>,
 }
 
 #[derive(Deserialize)]
@@ -57,7 +59,7 @@ enum BehaviourForm {
     DoorOpen,
 }
 
-#[derive(Debug, Clone, Copy, Deserialize)]
+#[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 enum DirectionForm {
     Up,
@@ -91,95 +93,58 @@ impl Snapshot {
 
     /// The id and the cab requests of each car, in the order of [`Snapshot::bank`].
     pub(super) fn cars(&self) -> impl Iterator<Item = (&str, &[bool])> {
-        self.states.cars.iter().map(|(id, state)| (id.as_str(), state.cab_requests.as_slice()))
-    }
-
-    /// What was tolerated, in words.
-    pub(super) fn warnings(&self) -> Vec<String> {
-        let unknown = self.unknown.keys().map(|key| format!("unknown key {key:?} is ignored"));
-        unknown.chain(self.states.warnings.iter().cloned()).collect()
+        self.states.iter().map(|(id, car)| (id.as_str(), car.car_calls.as_slice()))
     }
 
     #[cfg(feature = "fuzzing")]
     pub(super) fn asked(&self) -> std::collections::BTreeSet<(u8, Direction)> {
-        let of_floor = |(floor, row): (usize, &Row)| {
+        let of_floor = |(floor, row): (usize, &[bool; 2])| {
             let floor = u8::try_from(floor).unwrap_or(u8::MAX);
-            let calls = [(row.0[0], Direction::Up), (row.0[1], Direction::Down)];
+            let calls = [(row[0], Direction::Up), (row[1], Direction::Down)];
             calls.into_iter().filter(|(is_asked, _)| *is_asked).map(move |(_, way)| (floor, way))
         };
         self.hall_requests.iter().enumerate().flat_map(of_floor).collect()
     }
 
     pub(super) fn bank(&self) -> Result<Bank, AssignError> {
-        let cars: Vec<_> = self.states.cars.values().map(State::car).collect();
-        let hall_calls: Vec<_> = self.hall_requests.iter().map(|row| row.0).collect();
-        Bank::new(&hall_calls, &cars).map_err(|error| match error {
+        let cars: Vec<_> = self.states.values().cloned().collect();
+        Bank::new(&self.hall_requests, &cars).map_err(|error| match error {
             BankError::NoCars => AssignError::NoStates,
             BankError::Floors(_) => AssignError::Floors(self.hall_requests.len()),
             BankError::Car { car, problem } => AssignError::State {
-                id: self.states.cars.keys().nth(car).cloned().unwrap_or_default(),
+                id: self.states.keys().nth(car).cloned().unwrap_or_default(),
                 problem,
             },
         })
     }
 }
 
-impl TryFrom<Vec<bool>> for Row {
-    type Error = RowError;
+impl TryFrom<Input> for Snapshot {
+    type Error = InputError;
 
-    fn try_from(values: Vec<bool>) -> Result<Self, RowError> {
-        values.try_into().map(Self).map_err(|values: Vec<bool>| RowError(values.len()))
+    fn try_from(Input { hall_requests, states, unknown }: Input) -> Result<Self, InputError> {
+        let mut warnings: Vec<_> =
+            unknown.keys().map(|key| format!("unknown key {key:?} is ignored")).collect();
+        let mut state = |(id, mut value): (String, Value)| {
+            tolerate(&mut value, |what| warnings.push(format!("states.{id}: {what}")));
+            match CarForm::deserialize(value) {
+                Ok(state) => Ok((id, state)),
+                Err(error) => Err(InputError::State(id, error)),
+            }
+        };
+        let row = |row: Vec<bool>| row.try_into().map_err(|row: Vec<_>| InputError::Row(row.len()));
+        let hall_requests = hall_requests.into_iter().map(row).collect::<Result<_, _>>()?;
+        let states = states.into_iter().map(&mut state).collect::<Result<_, _>>()?;
+        Ok(Self { hall_requests, states, warnings })
     }
 }
 
-impl State {
-    fn car(&self) -> Car {
-        Car {
-            behaviour: self.behaviour,
-            floor: self.floor,
-            direction: match self.direction {
-                DirectionForm::Up => Some(Direction::Up),
-                DirectionForm::Down => Some(Direction::Down),
-                DirectionForm::Stop => None,
-            },
-            car_calls: self.cab_requests.clone(),
-        }
-    }
-}
-
-/// An error names the car, and no id may be there twice.
-impl<'de> Deserialize<'de> for States {
-    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
-        struct Cars;
-
-        impl<'de> Visitor<'de> for Cars {
-            type Value = States;
-
-            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                formatter.write_str("an object with a car per id")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut states = States { cars: BTreeMap::new(), warnings: Vec::new() };
-                while let Some((id, mut value)) = map.next_entry::<String, Value>()? {
-                    let warn = |what| states.warnings.push(format!("states.{id}: {what}"));
-                    tolerate(&mut value, warn);
-                    let state = State::deserialize(value)
-                        .map_err(|error| Error::custom(format_args!("states.{id}: {error}")))?;
-                    match states.cars.entry(id) {
-                        Entry::Vacant(entry) => entry.insert(state),
-                        Entry::Occupied(entry) => {
-                            let id = entry.key();
-                            return Err(Error::custom(format_args!("duplicate car states.{id}")));
-                        }
-                    };
-                }
-                Ok(states)
-            }
-        }
-
-        input.deserialize_map(Cars)
-    }
+fn direction<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Direction>, D::Error> {
+    Ok(match DirectionForm::deserialize(from)? {
+        DirectionForm::Up => Some(Direction::Up),
+        DirectionForm::Down => Some(Direction::Down),
+        DirectionForm::Stop => None,
+    })
 }
 
 /// Makes of a car what the course's program takes it for.
