@@ -28,7 +28,7 @@ pub use self::plot::plot;
 pub use self::situation::{Conditions, Situation};
 pub use self::summary::{Cell, summary, write_json};
 pub use crate::names::UnknownName;
-pub use crate::output::{WriteError, write_csv};
+pub use crate::output::{Row, WriteError, write_csv};
 pub use crate::plot::PlotError;
 pub use crate::statistics::{Interval, Level, Quantile};
 

@@ -14,9 +14,11 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use elevator_fleet::election::Preset;
 use elevator_simulator::building::{BuildingError, ListError};
-use liftmesh_lab::elections::{Contestant, PlotError, Situation, WriteError};
+use liftmesh_lab::elections::{Contestant, PlotError, WriteError};
 use liftmesh_lab::trace::UnknownFilter;
 use liftmesh_lab::{ScriptError, WorldError};
+use serde::Serialize;
+use serde_json::Value;
 
 use self::elections::ElectionsArgs;
 use super::CommandError;
@@ -74,8 +76,8 @@ pub enum LabError {
     Variant(Contestant),
     #[error("--preset {preset} can't be used with --election {contestant}; omit --preset")]
     Preset { contestant: Contestant, preset: Preset },
-    #[error("nothing to compare: {situation} needs --sizes of at least {smallest}")]
-    Small { situation: Situation, smallest: usize },
+    #[error("nothing to compare: the situations need larger fleets, see --sizes")]
+    Small,
     #[error("--to {to} is not after --from {from}")]
     Window { from: humantime::FormattedDuration, to: humantime::FormattedDuration },
     #[error("{} can't be read", path.display())]
@@ -123,13 +125,24 @@ fn size(text: &str) -> Result<usize, String> {
     size.ok_or_else(|| "a fleet has 2 to 200 nodes".to_owned())
 }
 
-/// A table of cells, each beside its heading.
-fn titled<const COLUMNS: usize>(
-    rows: impl IntoIterator<Item = [(&'static str, String); COLUMNS]>,
-) -> String {
-    let rows: Vec<_> = rows.into_iter().collect();
-    let heading = rows.first().map_or([""; COLUMNS], |row| row.each_ref().map(|cell| cell.0));
-    table(heading, rows.into_iter().map(|row| row.map(|cell| cell.1)))
+/// A table of fields, by the names that JSON has for them: those of an object within a row as
+/// `object.field`.
+fn fields(rows: impl IntoIterator<Item = impl Serialize>, names: &str) -> String {
+    let text = |value: Option<&Value>| match value {
+        None | Some(Value::Null) => "-".to_owned(),
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Number(number)) if number.is_f64() => {
+            format!("{:.2}", number.as_f64().unwrap_or_default())
+        }
+        Some(other) => other.to_string(),
+    };
+    let names: Vec<&str> = names.split_whitespace().collect();
+    let rows = rows.into_iter().map(|row| {
+        let row = serde_json::to_value(row).unwrap_or_default();
+        let field = |name: &&str| text(row.pointer(&format!("/{}", name.replace('.', "/"))));
+        names.iter().map(field).collect::<Vec<_>>()
+    });
+    table(&names, rows)
 }
 
 impl LabArgs {

@@ -109,12 +109,6 @@ impl Cell {
         format!("_{}_", self.name).contains(&format!("_{part}_"))
     }
 
-    /// Whether it has published figures to compare with.
-    #[must_use]
-    pub fn is_crites_barto(&self) -> bool {
-        self.name == CRITES_BARTO
-    }
-
     /// How long passengers arrive.
     #[must_use]
     pub fn lasts(&self) -> Duration {

@@ -19,17 +19,14 @@ use crate::cli::{CommandError, output};
 
 pub(super) const EXAMPLES: &str = "\
 Seeds run on all cores. For each one that fails you get the violations, and the commands that replay
-it and draw its trace; the first is shrunk to a script that violates the same invariant with fewer
-faults, nodes and seconds. A seed with too few orders, without a change of master or without one of
-its kinds of faults is void: it does not count as passed, and the command fails if more than 5 % of
-the seeds are void.
+it and draw its trace; the first is shrunk within 2 minutes to a script, PROTOCOL-SEED.json, that
+violates the same invariant with fewer faults, nodes and seconds. A seed with too few orders,
+without a change of master or without one of its kinds of faults is void: it does not count as
+passed, and the command fails if more than 5 % of the seeds are void.
 
 Examples:
-  liftmesh lab campaign --seeds 1..40
   liftmesh lab campaign --seeds 1..1000 --election ballot --preset source
-  liftmesh lab campaign --seeds 1..200 --protocol all --duration 5min --json campaign.json
-  liftmesh lab campaign --hours 24
-  liftmesh lab campaign --seeds 17
+  liftmesh lab campaign --seeds 1..200 --election all --duration 5min
   liftmesh lab campaign --script lowest-ip-17.json";
 
 #[derive(Debug, Clone, Args)]
@@ -48,25 +45,10 @@ pub(crate) struct CampaignArgs {
     #[arg(long, visible_alias = "minutes", value_name = "TIME", default_value = "1min",
           value_parser = super::faulty_time)]
     pub(crate) duration: Duration,
-    /// Run more seeds until this many hours have been simulated for each protocol
-    #[arg(long, value_name = "HOURS", conflicts_with = "script", value_parser = hours)]
-    pub(crate) hours: Option<Duration>,
-    /// Write the results as JSON to this file
-    #[arg(long, value_name = "FILE", conflicts_with = "script")]
-    pub(crate) json: Option<PathBuf>,
-    /// How many failing seeds to shrink; each takes up to 2 minutes
-    #[arg(long, value_name = "NUMBER", default_value = "1", conflicts_with = "script")]
-    pub(crate) shrink: usize,
-    /// Where to write shrunk scripts, each as PROTOCOL-SEED.json
-    #[arg(long, value_name = "DIRECTORY", default_value = ".", conflicts_with = "script")]
-    pub(crate) scripts: PathBuf,
     /// Replay this script instead
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["seeds", "election", "preset", "duration"])]
+    #[arg(long, value_name = "FILE",
+          conflicts_with_all = ["seeds", "election", "preset", "duration"])]
     pub(crate) script: Option<PathBuf>,
-}
-
-fn hours(text: &str) -> Result<Duration, std::num::ParseIntError> {
-    text.parse::<u32>().map(|hours| Duration::from_hours(hours.into()))
 }
 
 fn seeds(text: &str) -> Result<RangeInclusive<u64>, String> {
@@ -93,16 +75,12 @@ impl CampaignArgs {
         if let Some(path) = &self.script {
             return shrink::replay(path);
         }
-        files::touch(&self.json)?;
         let mut measured = Vec::new();
-        let mut to_shrink = self.shrink;
+        let mut shrunk = false;
         for protocol in &self.election {
-            measured.push(self.sweep(*protocol, &mut to_shrink)?);
+            measured.push(self.sweep(*protocol, &mut shrunk)?);
         }
         output::print(&report::table_of(&measured))?;
-        if let Some(path) = &self.json {
-            files::write_file(path, |file| report::write_json(file, self.duration, &measured))?;
-        }
         judge(&measured)
     }
 
@@ -112,41 +90,29 @@ impl CampaignArgs {
     }
 
     /// Runs the seeds of a protocol, and prints each that fails.
-    fn sweep(&self, protocol: Protocol, to_shrink: &mut usize) -> Result<Measured, CommandError> {
-        let (first, last) = (*self.seeds.start(), *self.seeds.end());
-        let seeds = first..=if self.hours.is_some() { u64::MAX } else { last };
-        let (length, what) = match self.hours {
-            None => ((last - first).saturating_add(1), "seeds"),
-            Some(hours) => (hours.as_secs() / 60, "simulated minutes"),
-        };
-        let template = format!("{protocol} {{bar:40}} {{pos}} of {{len}} {what}, {{eta}} to go");
-        let bar = files::progress(length, &template);
+    fn sweep(&self, protocol: Protocol, shrunk: &mut bool) -> Result<Measured, CommandError> {
+        let number = self.seeds.end().abs_diff(*self.seeds.start()).saturating_add(1);
+        let template = format!("{protocol} {{bar:40}} {{pos}} of {{len}} seeds, {{eta}} to go");
+        let bar = files::progress(number, &template);
         let began = Instant::now();
         let mut summary = Summary::new(protocol, self.preset);
-        let mut failing = Vec::new();
-        for verdict in liftmesh_lab::sweep(seeds, |seed| self.campaign(protocol, seed)) {
+        let mut first = None;
+        for verdict in liftmesh_lab::sweep(self.seeds.clone(), |seed| self.campaign(protocol, seed))
+        {
             let verdict = verdict.map_err(LabError::from)?;
             summary.add(&verdict);
-            match self.hours {
-                None => bar.inc(1),
-                Some(_) => bar.set_position(summary.tally.simulated.as_secs() / 60),
-            }
+            bar.inc(1);
             if !verdict.violations.is_empty() {
                 let page = report::page(protocol, self.preset, self.duration, &verdict);
                 bar.suspend(|| output::print(&page))?;
-                failing.push(verdict);
-            }
-            if self.hours.is_some_and(|hours| summary.tally.simulated >= hours) {
-                break;
+                first = first.or(Some(verdict.seed));
             }
         }
         bar.finish_and_clear();
         let took = began.elapsed();
-        for verdict in failing.into_iter().take(*to_shrink) {
-            *to_shrink -= 1;
-            let campaign = self.campaign(protocol, verdict.seed);
-            let path = self.scripts.join(format!("{protocol}-{}.json", verdict.seed));
-            shrink::shrink(&campaign, &path)?;
+        if let Some(seed) = first.filter(|_| !std::mem::replace(shrunk, true)) {
+            let path = PathBuf::from(format!("{protocol}-{seed}.json"));
+            shrink::shrink(&self.campaign(protocol, seed), &path)?;
         }
         Ok(Measured { summary, took })
     }

@@ -4,22 +4,57 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use clap::Args;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use liftmesh_lab::Script;
-use liftmesh_lab::elections::WriteError;
+use liftmesh_lab::elections::{PlotError, Row, WriteError, write_csv};
 
 use super::LabError;
 
-/// Opens every file, and changes none: that one can't be written shows before the runs, not after
-/// them.
-pub(super) fn touch<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Result<(), LabError> {
-    for path in paths {
-        let file = File::options().append(true).create(true).open(path);
-        file.map_err(|source| LabError::File { path: path.clone(), source })?;
+/// The files of a comparison.
+#[derive(Debug, Clone, Args)]
+pub(super) struct Files {
+    /// Write every run as CSV to this file, compressed if its name ends in .gz
+    #[arg(long, value_name = "PATH")]
+    pub(super) csv: Option<PathBuf>,
+    /// Write the summary as JSON to this file, compressed if its name ends in .gz
+    #[arg(long, value_name = "PATH")]
+    pub(super) json: Option<PathBuf>,
+    /// Plot the results as SVG to this file
+    #[arg(long, value_name = "PATH")]
+    pub(super) svg: Option<PathBuf>,
+}
+
+impl Files {
+    /// Opens every file, and changes none: that one can't be written shows before the runs, not
+    /// after them.
+    pub(super) fn touch(&self) -> Result<(), LabError> {
+        for path in [&self.csv, &self.json, &self.svg].into_iter().flatten() {
+            let file = File::options().append(true).create(true).open(path);
+            file.map_err(|source| LabError::File { path: path.clone(), source })?;
+        }
+        Ok(())
     }
-    Ok(())
+
+    pub(super) fn write(
+        &self,
+        runs: &[impl Row],
+        write_json: impl FnOnce(&mut dyn Write) -> Result<(), WriteError>,
+        plot: impl FnOnce() -> Result<String, PlotError>,
+    ) -> Result<(), LabError> {
+        if let Some(path) = &self.csv {
+            write_file(path, |to| write_csv(runs, to))?;
+        }
+        if let Some(path) = &self.json {
+            write_file(path, write_json)?;
+        }
+        if let Some(path) = &self.svg {
+            write_drawing(path, &plot()?)?;
+        }
+        Ok(())
+    }
 }
 
 /// Writes a file, compressed if its name ends in `.gz`. The same content gives the same bytes.
@@ -50,8 +85,8 @@ pub(super) fn read_script(path: &Path) -> Result<Script, LabError> {
     Ok(script)
 }
 
-pub(super) fn write_drawing(path: &Path, svg: String) -> Result<(), LabError> {
-    std::fs::write(path, svg).map_err(|source| LabError::File { path: path.to_owned(), source })
+pub(super) fn write_drawing(path: &Path, svg: &str) -> Result<(), LabError> {
+    write_file(path, |to| Ok(to.write_all(svg.as_bytes())?))
 }
 
 /// A bar by this template, on standard error if that is a terminal.

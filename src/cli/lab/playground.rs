@@ -18,12 +18,7 @@ use crate::cli::{CommandError, output};
 pub(super) const EXAMPLES: &str = "\
 The playground is a static site. Build it with ./playground/build.sh in a source checkout; the
 Debian package installs it in /usr/share/liftmesh/playground. It is served on loopback until you
-stop it.
-
-Examples:
-  ./playground/build.sh && liftmesh lab playground
-  liftmesh lab playground --port 9000
-  liftmesh lab playground --dir /srv/playground";
+stop it.";
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct PlaygroundArgs {
@@ -36,7 +31,8 @@ pub(crate) struct PlaygroundArgs {
     dir: Option<PathBuf>,
 }
 
-/// Where the playground is unless `--dir` names a directory: as built in a checkout, or as installed.
+/// Where the playground is unless `--dir` names a directory: as built in a checkout, or as
+/// installed.
 const PLACES: [&str; 2] = ["target/playground", "/usr/share/liftmesh/playground"];
 
 impl PlaygroundArgs {
@@ -85,23 +81,4 @@ fn is_built(dir: &Path) -> bool {
 async fn asked_for_again(mut response: Response) -> Response {
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     response
-}
-
-#[cfg(test)]
-mod tests {
-    use std::fs;
-
-    use super::*;
-
-    #[test]
-    fn a_playground_is_found_where_it_is_whole() {
-        let directory = tempfile::tempdir().expect("a directory");
-        let place = directory.path();
-        fs::write(place.join("index.html"), "").expect("written");
-        let missing = find(Some(place)).expect_err("its program is missing").to_string();
-        assert!(missing.contains(&place.display().to_string()), "{missing}");
-        fs::create_dir(place.join("fleet")).expect("made");
-        fs::write(place.join("fleet/liftmesh_playground_bg.wasm"), "").expect("written");
-        assert_eq!(find(Some(place)).expect("it is whole"), place);
-    }
 }

@@ -3,6 +3,7 @@
 mod page;
 
 use std::fs::File;
+use std::io::Write;
 use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
@@ -10,27 +11,23 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use elevator_simulator::building::{Building, Pattern, read_passengers};
 use liftmesh_lab::traffic::{
-    Cell, Comparison, STRATEGIES, Strategy, differences, plot_waits, summaries, write_csv,
-    write_json,
+    Cell, Comparison, STRATEGIES, Strategy, differences, plot_waits, summaries, write_json,
 };
 
-use super::{LabError, files};
+use super::LabError;
+use super::files::{self, Files};
 use crate::cli::{CommandError, output};
 
 pub(super) const EXAMPLES: &str = "\
 Cells are named BUILDING_PATTERN_RATE: buildings A12 and B16, patterns up, lunch, down and inter,
 rates 5, 8 and 12 % of the population per five minutes. The cell crites-barto is the down-peak
-benchmark of Crites and Barto, with its published results. Passenger lists have the columns id, t_s
-(arrival in seconds), from, to (floors, 0 is the lobby) and kg. Buildings are TOML files like
-simulator/buildings/A12.toml. A bank that can't keep up is shown as saturated, without averages.
+benchmark of Crites and Barto. Passenger lists have the columns id, t_s (arrival in seconds), from,
+to (floors, 0 is the lobby) and kg. Buildings are TOML files like simulator/buildings/A12.toml. A
+bank that can't keep up is shown as saturated, without averages.
 
 Examples:
-  liftmesh lab traffic
   liftmesh lab traffic --cells B16,A12_inter --seeds 50 --csv runs.csv.gz --svg waits.svg
-  liftmesh lab traffic --cells crites-barto --seeds 100
-  liftmesh lab traffic --building tower.toml --patterns lunch --rates 9,10,11
-  liftmesh lab traffic --cells up --strategies collective,planner,destination
-  liftmesh lab traffic --building B16 --passengers lunch.csv --svg waits.svg";
+  liftmesh lab traffic --building tower.toml --patterns lunch --rates 9,10,11";
 
 const MOST_SEEDS: u64 = 100_000;
 
@@ -73,15 +70,8 @@ pub(crate) struct TrafficArgs {
     #[arg(long, value_name = "NUMBER", default_value = "1",
           value_parser = clap::value_parser!(u64).range(..=u64::MAX - MOST_SEEDS))]
     seed: u64,
-    /// Write every run as CSV to this file, compressed if its name ends in .gz
-    #[arg(long, value_name = "PATH")]
-    csv: Option<PathBuf>,
-    /// Write summaries and differences as JSON to this file, compressed if its name ends in .gz
-    #[arg(long, value_name = "PATH")]
-    json: Option<PathBuf>,
-    /// Plot the distributions of the waiting times as SVG to this file
-    #[arg(long, value_name = "PATH")]
-    svg: Option<PathBuf>,
+    #[command(flatten)]
+    files: Files,
 }
 
 /// What one name means. An alias, because clap takes a literal `Vec` for a repeated argument.
@@ -102,7 +92,7 @@ fn stopwatch() -> Duration {
 impl TrafficArgs {
     pub(super) fn execute(&self) -> Result<(), CommandError> {
         let comparison = self.comparison()?;
-        files::touch([&self.csv, &self.json, &self.svg].into_iter().flatten())?;
+        self.files.touch()?;
         let bar = files::progress(
             comparison.trials().len() as u64,
             "{bar:40} {pos} of {len} runs, {eta} to go",
@@ -111,16 +101,8 @@ impl TrafficArgs {
         bar.finish_and_clear();
         let summaries = summaries(&comparison, &runs);
         let differences = differences(&comparison, &runs);
-        if let Some(path) = &self.csv {
-            files::write_file(path, |to| write_csv(&runs, to))?;
-        }
-        if let Some(path) = &self.json {
-            files::write_file(path, |to| write_json(&summaries, &differences, to))?;
-        }
-        if let Some(path) = &self.svg {
-            let svg = plot_waits(&comparison, &runs).map_err(LabError::from)?;
-            files::write_drawing(path, svg)?;
-        }
+        let write_json = |to: &mut dyn Write| write_json(&summaries, &differences, to);
+        self.files.write(&runs, write_json, || plot_waits(&comparison, &runs))?;
         output::print(&page::page(&comparison, &summaries, &differences))?;
         Ok(())
     }

@@ -69,29 +69,7 @@ pub(super) fn replay(path: &Path) -> Result<(), CommandError> {
 
 #[cfg(test)]
 mod tests {
-    use liftmesh_lab::Violation;
-
     use super::*;
-
-    #[test]
-    fn a_shrunk_script_is_printed_with_its_commands() {
-        let script = Campaign::by_seed(1).lasting(Duration::from_secs(1)).run();
-        let script = script.expect("a world").script;
-        let at = Duration::from_millis(2_250);
-        let violations = vec![Violation { at, id: "O1", what: "lost".to_owned() }];
-        let before = Size { steps: 212, nodes: 5, time: Duration::from_millis(63_240) };
-        let after = Size { steps: 4, nodes: 2, time: Duration::from_millis(2_251) };
-        let shrunk = Shrunk { script, violations, before, after, runs: 187 };
-        assert_eq!(
-            page("O1", &shrunk, Path::new("dir/bully-7.json")),
-            "\
-shrunk from 212 steps, 5 nodes, 63.2 s to 4 steps, 2 nodes, 2.3 s in 187 runs, O1 still violated:
-      2.250 s  O1: lost
-replay it with liftmesh lab campaign --script dir/bully-7.json
-draw it with liftmesh lab trace --script dir/bully-7.json --svg dir/bully-7.svg
-"
-        );
-    }
 
     #[test]
     fn a_script_runs_again_from_its_file_and_nothing_else_does() {

@@ -22,16 +22,7 @@ fn a_comparison_is_told_by_its_factors() {
     let own = comparison("--building B16 --patterns lunch --rates 9.5,13");
     let names: Vec<_> = own.cells.iter().map(ToString::to_string).collect();
     assert_eq!(names, ["B16_lunch_9.5", "B16_lunch_13"]);
-    for wrong in [
-        "--cells C20",
-        "--strategies best",
-        "--seeds 0",
-        "--seed 18446744073709551615",
-        "--patterns up",
-        "--building A12 --rates 0",
-        "--building A12 --patterns sideways",
-        "--building A12 --cells B16",
-    ] {
+    for wrong in ["--cells C20", "--strategies best", "--seeds 0", "--patterns up"] {
         assert!(args(wrong).is_err(), "{wrong}");
     }
 }
@@ -46,16 +37,13 @@ fn what_can_be_seen_to_fail_fails_before_the_runs() {
     assert!(complaint.contains("no building or file named tower"), "{complaint}");
     let complaint = error("--building crites-barto --patterns down");
     assert!(complaint.contains("crites-barto has no population"), "{complaint}");
-    std::fs::write(path("tower.toml"), "name = \"tower\"\nfloors = 300\n").unwrap();
-    let complaint = error(&format!("--building {}", path("tower.toml")));
-    assert!(complaint.contains("tower.toml: ") && complaint.contains("300"), "{complaint}");
     std::fs::write(path("list.csv"), "id,t_s,from,to,kg\n0,1,0,99,75\n").unwrap();
     let complaint = error(&format!("--building A12 --passengers {}", path("list.csv")));
     assert!(complaint.contains("list.csv: line 2: A12 has no floor 99"), "{complaint}");
 }
 
 #[test]
-fn every_run_goes_into_files() {
+fn every_run_goes_into_files_and_the_page_has_figures_and_differences() {
     let directory = tempfile::tempdir().unwrap();
     let path = |name: &str| directory.path().join(name);
     let list = "id,t_s,from,to,kg\n0,1,0,9,75\n1,3,4,0,90\n2,3.5,0,2,60\n";
@@ -72,18 +60,11 @@ fn every_run_goes_into_files() {
     for name in ["all.json", "waits.svg"] {
         assert!(std::fs::metadata(path(name)).unwrap().len() > 500, "{name}");
     }
-}
-
-#[test]
-fn the_page_has_figures_differences_and_what_was_published() {
-    let mut comparison = comparison("--cells crites-barto --seeds 1");
-    comparison.strategies.truncate(2);
+    let comparison = comparison(&line);
     let runs = comparison.run(stopwatch, |_| ()).unwrap();
     let page =
         page::page(&comparison, &summaries(&comparison, &runs), &differences(&comparison, &runs));
-    for part in
-        ["crites-barto", "WRONG WAY", "difference from collective", "RLd (published)", "ESA"]
-    {
+    for part in ["wrong_way", "difference from collective", "ratio to collective"] {
         assert!(page.contains(part), "{part}: {page}");
     }
 }
