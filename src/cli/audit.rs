@@ -1,14 +1,13 @@
 //! `liftmesh audit`.
 
-mod merge;
-
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::thread;
 
 use clap::Args;
 use elevator_fleet::node::Status;
+use elevator_fleet::settings::Words;
 
-pub(super) use self::merge::{Entry, merge};
 use super::table::table;
 use super::{AnyNodeArgs, CommandError, PageArgs, output};
 use crate::clearance;
@@ -21,13 +20,11 @@ pub(super) const EXAMPLES: &str = "\
 Examples:
   liftmesh audit --data-dir /var/lib/liftmesh --json --limit 10 | jq .operator
   liftmesh audit --fleet --url https://192.168.1.11:7080 --token-file ~/.config/liftmesh/token
-  sudo -u liftmesh liftmesh audit --fleet --token-file token --config /etc/liftmesh/node.toml
 
-The last 10000 records of a node are kept. Over HTTP the token needs the scope `operate`.
-
---fleet also asks each node that the first one knows, over HTTP with the token: at its `address`, at
-the port of --url or of `http.address` here. Those that could not be asked are named last, with
---json on standard error. A command that several nodes have recorded is shown once.";
+The last 10000 records of a node are kept. Over HTTP the token needs the scope `operate`. --fleet
+also asks each node that the first one knows, over HTTP with the token: at its `address`, at the
+port of --url or of `http.address` here. Those that could not be asked are named last, with --json
+on standard error. A command that several nodes have recorded is shown once.";
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct AuditArgs {
@@ -63,8 +60,8 @@ impl AuditArgs {
             Some(first) => self.ask_others(&first.status()?, url, &mut logs)?,
             None => "not asked: the other nodes, because this one is not running\n".to_owned(),
         };
-        let entries = merge(logs);
-        let latest = self.page.latest(&entries);
+        let records = merge(logs);
+        let latest = self.page.latest(&records);
         if self.page.json {
             output::print(&latest.iter().map(output::json_line).collect::<String>())?;
             output::remark(&unasked);
@@ -74,7 +71,8 @@ impl AuditArgs {
         Ok(output::print(&[shown, unasked].concat())?)
     }
 
-    /// Adds the logs of the other nodes that the first one knows. Says which were not asked, and why.
+    /// Adds the logs of the other nodes that the first one knows. Says which were not asked, and
+    /// why.
     fn ask_others(
         &self,
         first: &Status,
@@ -112,15 +110,52 @@ impl AuditArgs {
     }
 }
 
-pub(super) fn page(entries: &[Entry]) -> String {
+/// The records of these logs by time. Each node records every command that reaches it: it is shown
+/// as recorded where it was entered, or, if that log is not there, by the one that has it most
+/// often.
+pub(super) fn merge(mut logs: Vec<Vec<AuditRecord>>) -> Vec<AuditRecord> {
+    if logs.len() == 1 {
+        return logs.swap_remove(0);
+    }
+    let mut records = Vec::new();
+    let mut commands: BTreeMap<_, Vec<AuditRecord>> = BTreeMap::new();
+    for log in logs {
+        let mut given: BTreeMap<_, Vec<AuditRecord>> = BTreeMap::new();
+        for record in log {
+            match &record.event {
+                AuditEvent::Setting { operator, entered_at, key, value, .. } => {
+                    // The mesh has only so much of a name.
+                    let by = Words::entered(operator, entered_at).to_string();
+                    given.entry((by, key.clone(), value.clone())).or_default().push(record);
+                }
+                _ => records.push(record),
+            }
+        }
+        let is_first = |record: &AuditRecord| match &record.event {
+            AuditEvent::Setting { entered_at, .. } => *entered_at == record.node,
+            _ => false,
+        };
+        let rank = |given: &[AuditRecord]| (given.iter().any(is_first), given.len());
+        for (command, given) in given {
+            let known = commands.entry(command).or_default();
+            if rank(&given) > rank(known) {
+                *known = given;
+            }
+        }
+    }
+    records.extend(commands.into_values().flatten());
+    records.sort_by(|one, other| one.at.cmp(&other.at));
+    records
+}
+
+pub(super) fn page(records: &[AuditRecord]) -> String {
     table(
         ["time (UTC)", "node", "kind", "operator", "account", "reason", "evidence"],
-        entries.iter().map(row),
+        records.iter().map(row),
     )
 }
 
-fn row(entry: &Entry) -> [String; 7] {
-    let record = &entry.record;
+fn row(record: &AuditRecord) -> [String; 7] {
     let none = String::new;
     let only = |kind: &str, what: String| [kind.to_owned(), none(), none(), none(), what];
     let [kind, operator, used, reason, evidence] = match &record.event {
@@ -157,7 +192,7 @@ fn row(entry: &Entry) -> [String; 7] {
             only(kind, serde_json::json!(fields).to_string())
         }
     };
-    [record.at.clone(), entry.place(), kind, operator, used, reason, evidence]
+    [record.at.clone(), record.node.to_string(), kind, operator, used, reason, evidence]
 }
 
 fn account(account: &Account) -> String {
@@ -176,5 +211,38 @@ fn what(cleared: &Latch) -> String {
         Latch::JournalLost => "the journal was lost".to_owned(),
         Latch::Unreadable { .. } => "a latch that could not be read".to_owned(),
         Latch::Removed { .. } => "a hang whose latch was gone".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The log of a node with commands that were entered at A: when, and what.
+    fn log(node: &str, commands: &[(&str, &str)]) -> Vec<AuditRecord> {
+        let name = "Josefina Kovacova of the maintenance company of the building";
+        let operator = if node == "A" { name } else { &name[..59] };
+        let record = |(at, value): &(&str, &str)| {
+            serde_json::from_value(serde_json::json!({
+                "at": at, "node": node, "program": "1", "kind": "setting", "operator": operator,
+                "entered_at": "A", "key": "mode/B", "value": value,
+            }))
+        };
+        commands.iter().map(record).collect::<Result<_, _>>().unwrap()
+    }
+
+    #[test]
+    fn a_command_is_shown_once() {
+        let merged = |logs: &[&Vec<AuditRecord>]| -> Vec<_> {
+            let merged = merge(logs.iter().copied().cloned().collect());
+            merged.into_iter().map(|record| format!("{} {}", record.at, record.node)).collect()
+        };
+        // B's clock is behind. C was away, and heard of the last command only.
+        let a = log("A", &[("10", "out"), ("20", "in"), ("50", "out")]);
+        let b = log("B", &[("07", "out"), ("17", "in"), ("47", "out")]);
+        let c = log("C", &[("90", "out")]);
+        assert_eq!(merged(&[&c, &b, &a]), ["10 A", "20 A", "50 A"]);
+        // Without the log of the node where it was entered.
+        assert_eq!(merged(&[&c, &b]), ["07 B", "17 B", "47 B"]);
     }
 }

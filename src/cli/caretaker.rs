@@ -6,15 +6,12 @@ use super::{CommandError, ConfigArgs, Next, die_with};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
-  liftmesh caretaker
   liftmesh caretaker --config node.toml && liftmesh run --config node.toml
 
 Run it with the node's configuration, as the node's user, after the node has exited with 3 or 4. It
-listens at the node's http.address, serves the web panel, which shows the car that hung, and lets a
-token with scope `operate` clear the hang. It does not use the panel line or start the node. It exits
-with 0 once the hang is cleared there, so that a supervisor starts the node (see
-liftmesh-caretaker.service); with 2 if there is no latch, or it is cleared by other means; with 4 if
-it is told to stop.";
+serves the web panel at the node's http.address, and lets a token with scope `operate` clear the
+hang. It exits with 0 once the hang is cleared there, so that a supervisor starts the node; with 2
+if there is no latch, or it is cleared by other means; with 4 if it is told to stop.";
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct CaretakerArgs {

@@ -11,10 +11,7 @@ use crate::operator::words::{operator, reason};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
-  liftmesh clear-hang --operator 'J. Kovac' --reason 'brake replaced, ran the shaft by hand' \\
-      --data-dir /var/lib/liftmesh
-  sudo -u liftmesh liftmesh clear-hang --operator kovac --reason 'sensor at floor 3 cleaned' \\
-      --config /etc/liftmesh/node.toml
+  sudo -u liftmesh liftmesh clear-hang --operator kovac --reason 'sensor at floor 3 cleaned'
   liftmesh clear-hang --operator kovac --reason 'brake replaced' \\
       --url https://192.168.1.12:7080 --token-file ~/.config/liftmesh/token
 

@@ -11,10 +11,9 @@ Examples:
   sudo -u liftmesh liftmesh doctor
   liftmesh doctor --config node.toml --json | jq '.findings[] | select(.result == \"error\")'
 
-Checks the configuration, data directory, panel, keys, network, ports, disk, clock, certificate and
-MQTT broker, and listens for two seconds to the nodes on the network; a running node is asked what it
-hears. Run it as the node's user, before the node starts or while it runs: it changes nothing. It
-exits with 0 if the node can run, and with 1 otherwise.";
+Listens for two seconds to the nodes on the network; a running node is asked what it hears. Run it
+as the node's user, before the node starts or while it runs: it changes nothing. It exits with 0 if
+the node can run, and with 1 otherwise.";
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct DoctorArgs {

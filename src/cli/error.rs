@@ -6,7 +6,6 @@ use elevator_fleet::json::CallError;
 
 use super::assign::AssignError;
 use super::keygen::KeygenError;
-use super::node::Elsewhere;
 use super::output::OutputError;
 use crate::clearance::{AuditError, ClearError};
 use crate::client::{ClientError, UrlError};
@@ -40,8 +39,11 @@ pub enum CommandError {
     TwoNodes,
     #[error("--token-file and --ca need --url")]
     NoUrl,
-    #[error(transparent)]
-    Elsewhere(#[from] Elsewhere),
+    #[error(
+        "this command works only on the node's own computer, but LIFTMESH_URL names another one: \
+         run it there, with --data-dir or --config"
+    )]
+    Elsewhere,
     #[error(transparent)]
     Output(#[from] OutputError),
     #[error("the terminal can't be used")]
@@ -92,7 +94,7 @@ impl CommandError {
             | Self::Url(_)
             | Self::TwoNodes
             | Self::NoUrl
-            | Self::Elsewhere(_)
+            | Self::Elsewhere
             | Self::Call(_)
             | Self::NoTerminal
             | Self::Keygen(KeygenError::Exists(_))

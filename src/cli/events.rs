@@ -10,10 +10,8 @@ use crate::operator::Event;
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
-  liftmesh events --data-dir /var/lib/liftmesh
   liftmesh events --kind placed,assigned,served --config /etc/liftmesh/node.toml
   liftmesh events --json --socket /run/liftmesh/status.sock | jq 'select(.event == \"hung\")'
-  liftmesh events --url https://192.168.1.11:7080 --token-file ~/.config/liftmesh/token
 
 Prints events from now on, until you interrupt it. If the node stops, it exits with 5.";
 

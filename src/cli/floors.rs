@@ -6,21 +6,18 @@ use elevator_driver::Floor;
 use elevator_fleet::node::{AccessStatus, Command, ReleaseStatus};
 
 use super::mode::Who;
-use super::node::refused_url;
 use super::{AnyNodeArgs, CommandError, NodeArgs, output};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
   liftmesh floors lock 5 --operator 'J. Kovac' --reason 'server room' --data-dir /var/lib/liftmesh
-  liftmesh floors unlock 5 --operator 'J. Kovac' --data-dir /var/lib/liftmesh
   liftmesh floors release 5 --seconds 20 --data-dir /var/lib/liftmesh
   liftmesh floors show --data-dir /var/lib/liftmesh
 
 Any running node takes the command; it applies to all cars. A lock survives restarts and lasts until
-the floor is unlocked. Car buttons, kiosks and programs can't place orders to a locked floor, unless
-the call has a right of access: over HTTP with a token of scope `access`, or with `liftmesh order
-car A 5 --access`. Hall calls are accepted at every floor, so that people can leave. Locks do not
-apply in a car in independent or fire service.";
+the floor is unlocked. It refuses orders to the floor without a right of access, which a token of
+scope `access` gives, or `liftmesh order car A 5 --access`. Hall calls are accepted at every floor,
+so that people can leave. Locks do not apply in a car in independent or fire service.";
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct FloorsArgs {
@@ -31,25 +28,12 @@ pub(crate) struct FloorsArgs {
 #[derive(Debug, Clone, Subcommand)]
 pub(crate) enum FloorsCommand {
     /// Accept calls to a floor only with a right of access (audited)
-    #[command(
-        after_help = "Example: liftmesh floors lock 5 --operator kovac --data-dir /var/lib/liftmesh"
-    )]
     Lock(LockArgs),
     /// Accept calls to a floor from everyone again (audited)
-    #[command(
-        after_help = "Example: liftmesh floors unlock 5 --operator kovac --data-dir /var/lib/liftmesh"
-    )]
     Unlock(LockArgs),
     /// Let anyone in the node's own car ride to a locked floor, for a few seconds
-    #[command(
-        after_help = "Example: liftmesh floors release 5 --seconds 20 --data-dir /var/lib/liftmesh"
-    )]
     Release(ReleaseArgs),
     /// Show the locked floors, and how many calls the node refused
-    #[command(
-        arg = refused_url(),
-        after_help = "Example: liftmesh floors show --data-dir /var/lib/liftmesh"
-    )]
     Show(NodeArgs),
 }
 

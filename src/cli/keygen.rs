@@ -12,15 +12,12 @@ pub(super) const EXAMPLES: &str = "\
 Examples:
   liftmesh keygen --out /etc/liftmesh/fleet.key
   chown liftmesh: /etc/liftmesh/fleet.key
-  (umask 077; liftmesh keygen > fleet.key)
 
 Make one key for the whole fleet, copy the file to every cabin computer over a secure channel, and
 name it in the configuration: fleet_keys = \"/etc/liftmesh/fleet.key\". Anyone with the key can
-command every car: if a computer is stolen or lost, change the key on all others.
-
-To change the key while the fleet runs, restart the nodes one at a time, and wait each time until
-the node has found its peers: first all with fleet_keys = \"OLD,NEW\", then all with \"NEW,OLD\",
-then all with \"NEW\". If the fleet has no key yet, write none for OLD.";
+command every car: if a computer is stolen or lost, change the key on all others. To change it while
+the fleet runs, restart the nodes one at a time: first all with fleet_keys = \"OLD,NEW\", then all
+with \"NEW,OLD\", then all with \"NEW\". If the fleet has no key yet, write none for OLD.";
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct KeygenArgs {

@@ -56,14 +56,12 @@ Every key of node.toml is also an environment variable and a flag: `dwell` of th
 LIFTMESH__DOOR__DWELL and --door-dwell. Variables override the file, and flags override both.
 
 Examples:
-  liftmesh run
   liftmesh run --config node.toml --door-dwell 5s --log-filter debug
   liftmesh run --car A --address 127.0.0.1 --broadcast 127.255.255.255:46100 \\
       --panel tcp://127.0.0.1:15657 --floors 4 --data-dir /tmp/A";
 
 const CHECK_EXAMPLES: &str = "\
 Examples:
-  liftmesh check-config
   liftmesh check-config --config node.toml
   liftmesh check-config --example > node.toml
 
@@ -73,8 +71,7 @@ const HELP_EXAMPLES: &str = "\
 Examples:
   liftmesh help run
   liftmesh help config            every key of node.toml, one per line
-  liftmesh help config door       all about a table's keys
-  liftmesh help config dwell      all about a key: give its name, flag or variable";
+  liftmesh help config dwell      all about a key or a table: its name, flag or variable";
 
 /// Elevator-fleet controller: one process per cabin computer, no order is ever lost
 #[derive(Debug, Parser)]
@@ -141,13 +138,13 @@ pub(crate) enum Command {
     #[command(after_help = audit::EXAMPLES)]
     Audit(audit::AuditArgs),
     /// Show a node's latest button presses, and what became of each
-    #[command(after_help = presses::EXAMPLES, arg = node::refused_url())]
+    #[command(after_help = presses::EXAMPLES)]
     Presses(presses::PressesArgs),
     /// Make a fleet key, which nodes use to recognise each other
     #[command(after_help = keygen::EXAMPLES)]
     Keygen(keygen::KeygenArgs),
     /// Create, list and revoke tokens for HTTP clients
-    #[command(after_help = token::EXAMPLES, arg = node::refused_url())]
+    #[command(after_help = token::EXAMPLES)]
     Token(token::TokenArgs),
     /// Check the configuration, and show each value and where it comes from
     #[command(after_help = CHECK_EXAMPLES)]

@@ -14,64 +14,48 @@ pub(super) const MODE_EXAMPLES: &str = "\
 Examples:
   liftmesh mode B out-of-service --operator 'J. Kovac' --reason 'new carpet' \\
       --data-dir /var/lib/liftmesh
-  liftmesh mode B in-service --operator kovac --config /etc/liftmesh/node.toml
-  liftmesh mode B attendant --operator 'J. Kovac' --reason 'reception' \\
-      --data-dir /var/lib/liftmesh
   liftmesh mode B in-service --operator kovac --url https://192.168.1.11:7080 \\
       --token-file ~/.config/liftmesh/token
 
 Any running node takes the command for any car, and passes it on. The mode survives restarts and
-lasts until another one is set. Modes, least restrictive first:
-  in-service      hall calls are assigned to it
-  attendant       hall calls are assigned to it, and at each stop it waits until an attendant
-                  presses the button of the next floor
-  independent     it serves only car calls, and keeps its door open until the next one
-  out-of-service  it takes its riders to their floors, then stays there with its door closed; any
-                  button in it opens the door
-  fire-recall     it goes to its recall floor without stopping, and keeps its door open there
-  fire-service    a firefighter drives it: it goes to the floor of the last button pressed, and
-                  opens there when that button is pressed again
-The most restrictive of this mode, the car's key switch and a fire recall of all cars applies; a key
-switch at `out of service` overrides everything.";
+lasts until another one is set. The most restrictive of it, the car's key switch and a fire recall
+of all cars applies. Modes, least restrictive first: in-service, attendant (at each stop it waits
+until an attendant presses the button of the next floor), independent (it serves only car calls),
+out-of-service (it takes its riders to their floors, then stays there), fire-recall, fire-service (a
+firefighter drives it).";
 
 pub(super) const FIRE_RECALL_EXAMPLES: &str = "\
 Examples:
   liftmesh fire-recall start --operator 'fire panel' --reason 'alarm on floor 3' \\
       --data-dir /var/lib/liftmesh
-  liftmesh fire-recall end --operator 'J. Kovac' --data-dir /var/lib/liftmesh
-  LIFTMESH_URL=https://192.168.1.11:7080 liftmesh fire-recall end --operator kovac \\
-      --token-file ~/.config/liftmesh/token
+  liftmesh fire-recall end --operator kovac --url https://192.168.1.11:7080 --token-file token
 
 Any running node takes the command, and passes it on. All cars go to their recall floors without
-stopping and keep their doors open there (ASME A17.1 Phase I, EN 81-73). The recall never ends by
-itself, not even after a restart or a power cut. While it lasts, turning the key switch in a car to
-`fire recall` lets a firefighter drive that car (ASME A17.1 Phase II).";
+stopping and keep their doors open there. The recall never ends by itself, not even after a restart
+or a power cut. While it lasts, turning the key switch in a car to `fire recall` lets a firefighter
+drive that car.";
 
 pub(super) const PRIORITY_EXAMPLES: &str = "\
 Examples:
   liftmesh priority 5 --operator 'ward 5' --reason 'patient transport' --data-dir /var/lib/liftmesh
-  liftmesh priority 5 --car B --operator 'J. Kovac' --config /etc/liftmesh/node.toml
   liftmesh priority end --car B --operator 'J. Kovac' --config /etc/liftmesh/node.toml
 
-Sends the named car, or the one in service that gets there first, to a floor (priority service). The
-car takes no more hall calls, and its current ones go to other cars. It serves the car calls on its
-way, opens at the floor and waits for `service.priority_stay` (30 s), or until someone presses a
-button in it. Then it returns to service. `end` cancels the call, and a robot's session in the car.
-Any running node takes the command, and passes it on; it survives restarts. A car in a more
-restrictive mode goes once that mode ends. Fire recall and emergency power cancel the call.";
+Sends the named car, or the one in service that gets there first, to a floor. The car takes no more
+hall calls, serves the car calls on its way, opens at the floor and waits for
+`service.priority_stay` (30 s), or until someone presses a button in it. Then it returns to service.
+`end` cancels the call, and a robot's session in the car. Fire recall and emergency power cancel the
+call too.";
 
 pub(super) const EMERGENCY_POWER_EXAMPLES: &str = "\
 Examples:
-  liftmesh emergency-power start --operator 'J. Kovac' --reason 'mains failure' \\
+  liftmesh emergency-power start --car B --operator 'J. Kovac' --reason 'mains failure' \\
       --data-dir /var/lib/liftmesh
-  liftmesh emergency-power start --car B --operator 'J. Kovac' --config /etc/liftmesh/node.toml
   liftmesh emergency-power end --operator 'J. Kovac' --data-dir /var/lib/liftmesh
 
-Any running node takes the command, and passes it on. Every motor stops. Then the cars go to their
-recall floors one at a time and keep their doors open there; the next one goes once the previous one
-has arrived, or has not moved for 60 s. Then the named car, or the first one that can, serves calls
-(ASME A17.1, emergency power). It never ends by itself. Repeat the command to give each car another
-turn. A car moves only while most of the fleet's nodes, including its own, follow one master.";
+Any running node takes the command, and passes it on. The cars go to their recall floors one at a
+time and keep their doors open there. Then the named car, or the first one that can, serves calls.
+It never ends by itself. Repeat the command to give each car another turn. A car moves only while
+most of the fleet's nodes, including its own, follow one master.";
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ModeArgs {
@@ -174,22 +158,18 @@ impl PriorityArgs {
 
 impl EmergencyPowerArgs {
     pub(super) fn execute(&self) -> Result<(), CommandError> {
-        let (on, text) = match self.power {
-            Switch::Start => (true, "emergency power: one car moves at a time\n"),
-            Switch::End => (false, "emergency power ended\n"),
-        };
+        let on = self.power == Switch::Start;
         self.who.give(&Command::EmergencyPower { on, car: self.car.clone() })?;
-        Ok(output::print(text)?)
+        let text = if on { ": one car moves at a time" } else { " ended" };
+        Ok(output::print(&format!("emergency power{text}\n"))?)
     }
 }
 
 impl FireRecallArgs {
     pub(super) fn execute(&self) -> Result<(), CommandError> {
-        let (on, text) = match self.recall {
-            Switch::Start => (true, "fire recall of all cars started\n"),
-            Switch::End => (false, "fire recall of all cars ended\n"),
-        };
+        let on = self.recall == Switch::Start;
         self.who.give(&Command::FireRecall { on })?;
-        Ok(output::print(text)?)
+        let text = if on { "started" } else { "ended" };
+        Ok(output::print(&format!("fire recall of all cars {text}\n"))?)
     }
 }

@@ -3,7 +3,7 @@
 use std::env;
 use std::path::PathBuf;
 
-use clap::{Arg, Args};
+use clap::Args;
 use elevator_fleet::model::NodeId;
 use zeroize::Zeroizing;
 
@@ -65,7 +65,7 @@ impl NodeArgs {
             && !self.is_given()
             && env::var_os(URL).is_some_and(|url| !url.is_empty());
         if is_elsewhere {
-            return Err(Elsewhere(URL).into());
+            return Err(CommandError::Elsewhere);
         }
         Ok((values.data_dir()?, name))
     }
@@ -145,23 +145,6 @@ pub(crate) struct RemoteArgs {
     #[arg(long, value_name = "FILE", global = true, help_heading = HEADING)]
     pub(crate) ca: Option<PathBuf>,
 }
-
-/// `--url` at a command for the node's own computer only, whose error says so.
-pub(super) fn refused_url() -> Arg {
-    Arg::new("url").long("url").value_name("URL").global(true).hide(true).value_parser(refuse)
-}
-
-fn refuse(_url: &str) -> Result<NodeUrl, Elsewhere> {
-    Err(Elsewhere("--url"))
-}
-
-/// The command has to be given where the node is; the variable or the flag names a node elsewhere.
-#[derive(Debug, thiserror::Error)]
-#[error(
-    "this command works only on the node's own computer, but {0} names another one: run it there, \
-     with --data-dir or --config"
-)]
-pub struct Elsewhere(pub(crate) &'static str);
 
 impl RemoteArgs {
     /// The address, if a node at another computer is meant.

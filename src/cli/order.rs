@@ -15,10 +15,8 @@ use crate::client::{Client, Notice, Watch};
 pub(super) const EXAMPLES: &str = "\
 Examples:
   liftmesh order hall 3 up --data-dir /var/lib/liftmesh
-  liftmesh order car A 5 --data-dir /var/lib/liftmesh
-  liftmesh order destination 0 5 --wait assigned --data-dir /var/lib/liftmesh
-  liftmesh order hall 0 up --wait served --timeout 2m --config /etc/liftmesh/node.toml
-  liftmesh order hall 3 up --url https://192.168.1.11:7080 --token-file ~/.config/liftmesh/token
+  liftmesh order car A 5 --url https://192.168.1.11:7080 --token-file ~/.config/liftmesh/token
+  liftmesh order destination 0 5 --wait served --timeout 2m --config /etc/liftmesh/node.toml
 
 Floors count from 0 at the bottom. If the command exits with 0, the order was placed; --wait lit
 also waits until it is promised (its lamp may be lit), --wait assigned until it also has a car,
@@ -46,7 +44,6 @@ pub(crate) struct OrderArgs {
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub(crate) enum OrderCommand {
     /// Call a car to a landing
-    #[command(after_help = "Example: liftmesh order hall 3 up --data-dir /var/lib/liftmesh")]
     Hall {
         /// The landing
         #[arg(value_parser = value_parser!(u8).try_map(Floor::try_from))]
@@ -56,9 +53,6 @@ pub(crate) enum OrderCommand {
         direction: Direction,
     },
     /// Request a trip from a landing: its car is chosen at once, and kept while it can serve
-    #[command(
-        after_help = "Example: liftmesh order destination 0 5 --wait assigned --data-dir /var/lib/liftmesh"
-    )]
     Destination {
         /// The landing
         #[arg(value_parser = value_parser!(u8).try_map(Floor::try_from))]
@@ -68,7 +62,6 @@ pub(crate) enum OrderCommand {
         to: Floor,
     },
     /// Press a floor button in a car
-    #[command(after_help = "Example: liftmesh order car A 5 --data-dir /var/lib/liftmesh")]
     Car {
         /// The car
         car: NodeId,

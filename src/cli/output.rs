@@ -40,16 +40,6 @@ pub(crate) fn is_terminal() -> bool {
     io::stdout().is_terminal()
 }
 
-/// Replaces the contents of the screen by a text, or appends it if the output is not a terminal.
-pub(crate) fn redraw(text: &str) -> Result<(), OutputError> {
-    if is_terminal() {
-        // Cursor to the corner, then clear.
-        print(&format!("\x1b[H\x1b[2J{text}"))
-    } else {
-        print(&format!("{text}\n"))
-    }
-}
-
 /// Prints an error and its causes to standard error. If that is closed, nobody can be informed.
 pub fn complain(error: &dyn Error) {
     remark(&complaint(error));

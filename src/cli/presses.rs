@@ -8,15 +8,12 @@ use super::table::table;
 use super::{CommandError, NodeArgs, PageArgs, output};
 
 pub(super) const EXAMPLES: &str = "\
-Examples:
-  liftmesh presses --data-dir /var/lib/liftmesh
-  liftmesh presses --limit 10 --config /etc/liftmesh/node.toml
+Example:
   liftmesh presses --json --data-dir /var/lib/liftmesh | jq 'select(.fate == \"refused\")'
 
 A node remembers the last 512 button presses of its panel until it stops; pressing the same button
 again with the same result adds to the count of its latest press. Orders from programs and operators
-are not listed. Run it as the node's user: presses reveal who went where. With --json, presses go to
-standard output and everything else to standard error.";
+are not listed. Run it as the node's user: presses reveal who went where.";
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct PressesArgs {

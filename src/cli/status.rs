@@ -3,33 +3,29 @@
 pub(super) mod fleet;
 
 use std::fmt;
-use std::thread;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use clap::Args;
 use elevator_driver::{KeySwitch, LineCounters};
-use elevator_fleet::model::{CarView, Mode, NodeId, Role};
+use elevator_fleet::dispatch::Kinematics;
+use elevator_fleet::model::{CarView, Mode, NodeId};
 use elevator_fleet::node::{
-    CarStatus, ConflictKind, ConflictStatus, FleetKeysStatus, HangStatus, LossCause, LostStatus,
-    OrderStatus, ScheduleStatus, SettingStatus, Status,
+    CarStatus, ConflictStatus, FleetKeysStatus, HangStatus, LostStatus, OrderStatus,
+    ScheduleStatus, SettingStatus, Status,
 };
 use elevator_fleet::wire::NodeState;
+use liftmesh_api::{Flights, State};
+use serde::Serialize;
 
 use super::table::table;
 use super::{CommandError, Next, ReadArgs, output};
-use crate::client::Client;
 use crate::latch::Evidence;
-use crate::operator::LatchedNode;
 use crate::screen::seconds;
-
-const PERIOD: Duration = Duration::from_secs(1);
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
   liftmesh status --data-dir /var/lib/liftmesh
-  liftmesh status --config /etc/liftmesh/node.toml --watch
-  liftmesh status --config /etc/liftmesh/node.toml --fleet
-  liftmesh status --url https://192.168.1.11:7080 --token-file ~/.config/liftmesh/token
+  liftmesh status --fleet --url https://192.168.1.11:7080 --token-file ~/.config/liftmesh/token
   liftmesh status --data-dir /tmp/A --json | jq '.orders[] | select(.waited > 60)'
 
 Exits with 0 if the node is running, 4 if it does not run because a hang has not been cleared, and 5
@@ -45,58 +41,27 @@ pub(crate) struct StatusArgs {
     /// Print JSON on one line: times in seconds, floors from 0
     #[arg(long)]
     pub(crate) json: bool,
-    /// Refresh every second until the node stops
-    #[arg(long)]
-    pub(crate) watch: bool,
 }
 
 impl StatusArgs {
     pub(super) fn execute(&self) -> Result<Next, CommandError> {
         let node = match self.node.connect() {
-            Err(CommandError::Latched(latched)) => {
-                output::print(&if self.json {
-                    output::json_line(&*latched)
-                } else {
-                    latched_page(&latched)
-                })?;
+            Err(CommandError::Latched(latched)) if self.json => {
+                output::print(&output::json_line(&*latched))?;
                 return Ok(Next::Latched);
             }
             node => node?,
         };
-        loop {
-            let text = self.text(&node)?;
-            if self.watch && !self.json {
-                output::redraw(&text)?;
-            } else {
-                output::print(&text)?;
-            }
-            if !self.watch {
-                return Ok(Next::Done);
-            }
-            thread::sleep(PERIOD);
-        }
-    }
-
-    fn text(&self, node: &Client) -> Result<String, CommandError> {
-        Ok(if self.fleet {
-            let state = self.node.connect()?.fleet()?;
+        let text = if self.fleet {
+            let state = node.fleet()?;
             if self.json { output::json_line(&state) } else { fleet::page(&state) }
         } else {
             let status = node.status()?;
             if self.json { output::json_line(&status) } else { page(&status) }
-        })
+        };
+        output::print(&text)?;
+        Ok(Next::Done)
     }
-}
-
-/// Why a node does not run, and how to fix that.
-fn latched_page(view: &LatchedNode) -> String {
-    let node = view.node.as_ref();
-    let node = node.map_or("of this data directory", NodeId::as_str);
-    let LatchedNode { latch, remedy, .. } = view;
-    format!(
-        "Node {node}: not running, latched\n  {latch}\n\nIt does not start until an operator has \
-         inspected the car. Once the car is fit to run:\n  {remedy}\n"
-    )
 }
 
 /// The status as a page of text.
@@ -114,17 +79,14 @@ pub(super) fn page(status: &Status) -> String {
     let settings = status.settings.iter().map(|SettingStatus { setting, operator }| {
         [setting.subject(), setting.to_string(), operator.to_string()]
     });
+    let state = State::new(status, &Flights::new(Kinematics::default()), SystemTime::now());
     [
         head(status),
         car,
         climate(status),
-        conflicts(&status.conflicts),
-        peers(status),
-        lost(&status.lost),
-        hangs(&status.hangs),
         section("Settings", ["WHAT", "SET TO", "BY"], settings),
         access,
-        orders(&status.orders),
+        fleet::tables(&state),
     ]
     .concat()
 }
@@ -141,6 +103,9 @@ fn section<const COLUMNS: usize>(
     }
     format!("\n{title}\n{}", table(heading, rows))
 }
+
+/// The counters of the network that are no reasons to drop what is received.
+const TRAFFIC: [&str; 5] = ["sent", "send_failed", "send_queue_full", "received", "inbox_full"];
 
 fn head(status: &Status) -> String {
     let Status { node, node_state, term, fleet, election, address, .. } = status;
@@ -163,9 +128,8 @@ fn head(status: &Status) -> String {
     lines.push(format!("  store {:016x}, {disk}", status.digest));
     lines.extend(status.schedule.as_ref().map(|schedule| schedule_line(schedule, node_state)));
     lines.extend(key_lines(&status.fleet_keys));
-    let dropped = DROPPED.into_iter();
-    let dropped =
-        list(dropped.filter_map(|name| Some(format!("{name} {}", status.mesh.get(name)?))));
+    let dropped = status.mesh.iter().filter(|(name, _)| !TRAFFIC.contains(&name.as_str()));
+    let dropped = list(dropped.map(|(name, count)| format!("{name} {count}")));
     if !dropped.is_empty() {
         lines.push(format!("  dropped from the network: {dropped}"));
     }
@@ -185,22 +149,6 @@ fn head(status: &Status) -> String {
     lines.join("\n") + "\n"
 }
 
-/// Why messages of the network are dropped, in the words of its counters.
-const DROPPED: [&str; 12] = [
-    "foreign",
-    "oversized",
-    "version",
-    "key",
-    "unauthenticated",
-    "forged",
-    "unproven",
-    "replayed",
-    "damaged",
-    "malformed",
-    "address",
-    "refused",
-];
-
 /// Which entry of the schedule holds. The master's counts.
 fn schedule_line(schedule: &ScheduleStatus, node_state: &NodeState) -> String {
     let entry = schedule.entry.as_deref().unwrap_or("no entry applies");
@@ -213,27 +161,21 @@ fn schedule_line(schedule: &ScheduleStatus, node_state: &NodeState) -> String {
 }
 
 fn key_lines(keys: &FleetKeysStatus) -> Vec<String> {
-    let none_accepted = keys.accepted.is_empty();
-    let missing = match &keys.missing {
-        Some(reason) if none_accepted && !keys.accepts_anybody => {
-            return vec![format!("  serving alone: {reason}")];
-        }
-        missing => missing.as_ref().map(|reason| format!("  a fleet key is missing: {reason}")),
-    };
-    let used = match (none_accepted, keys.accepts_anybody, keys.sent) {
-        (true, true, _) => "  messages are sent and accepted without a fleet key".to_owned(),
-        // Elsewhere it would be missing.
-        (true, false, _) => {
-            "  no fleet key: any account on this machine can command the cars".to_owned()
-        }
-        (false, _, Some(id)) => format!("  fleet key {id}"),
-        (false, _, None) => "  messages are sent without a fleet key".to_owned(),
-    };
     let others = keys.accepted.iter().filter(|id| Some(**id) != keys.sent).map(u8::to_string);
-    let anybody = keys.accepts_anybody.then(|| "messages without a key".to_owned());
-    let others = if none_accepted { String::new() } else { list(others.chain(anybody)) };
-    let used = if others.is_empty() { used } else { format!("{used}; also accepted: {others}") };
-    missing.into_iter().chain([used]).collect()
+    let others = others.chain(keys.accepts_anybody.then(|| "messages without a key".to_owned()));
+    let used = match (keys.sent, keys.accepted.is_empty(), keys.accepts_anybody, &keys.missing) {
+        (_, true, false, Some(reason)) => return vec![format!("  serving alone: {reason}")],
+        (_, true, true, _) => "messages are sent and accepted without a fleet key".to_owned(),
+        (_, true, false, None) => {
+            "no fleet key: any account on this machine can command the cars".to_owned()
+        }
+        (Some(id), false, ..) => format!("fleet key {id}"),
+        (None, false, ..) => "messages are sent without a fleet key".to_owned(),
+    };
+    let others = if keys.accepted.is_empty() { String::new() } else { list(others) };
+    let others = if others.is_empty() { others } else { format!("; also accepted: {others}") };
+    let missing = keys.missing.as_ref().map(|reason| format!("  a fleet key is missing: {reason}"));
+    missing.into_iter().chain([format!("  {used}{others}")]).collect()
 }
 
 fn car_lines(name: &NodeId, car: &CarStatus) -> String {
@@ -292,9 +234,11 @@ fn climate(status: &Status) -> String {
         _ => "no master has sent one lately".to_owned(),
     };
     let text = format!(
-        "\nClimate: the display shows {:?}\n  own sensors: {}\n  fleet's average: {average}\n",
+        "\nClimate: the display shows {:?}\n  own sensors: {}, illuminance {}\n  fleet's average: \
+         {average}\n",
         climate.display,
-        own_sensors(status)
+        degrees(climate.own.temperature),
+        known(climate.own.illuminance)
     );
     if climate.units.is_empty() {
         return text;
@@ -305,21 +249,6 @@ fn climate(status: &Status) -> String {
         [unit.unit.clone(), temperature, light, seconds(unit.age)]
     });
     text + &table(["UNIT", "TEMPERATURE", "LIGHT", "AGE"], rows)
-}
-
-/// The readings of the node's own sensors, or why there are none.
-fn own_sensors(status: &Status) -> String {
-    let own = &status.climate.own;
-    if own.temperature.is_none() && own.illuminance.is_none() {
-        return match &status.car {
-            None => "unknown: no panel has sent a reading lately",
-            Some(car) if car.panel.starts_with("tcp:") => "none: elevator servers have none",
-            Some(car) if car.connection.is_err() => "unknown while the panel is not connected",
-            Some(_) => "unknown: the panel has sent no reading lately",
-        }
-        .to_owned();
-    }
-    format!("{}, illuminance {}", degrees(own.temperature), known(own.illuminance))
 }
 
 fn degrees(temperature: Option<impl fmt::Display>) -> String {
@@ -335,36 +264,10 @@ fn list<T: ToString>(items: impl IntoIterator<Item = T>) -> String {
     items.join(", ")
 }
 
-fn peers(status: &Status) -> String {
-    if status.peers.is_empty() {
-        return "\nNo other node is heard\n".to_owned();
-    }
-    let rows = status.peers.iter().map(|peer| {
-        [
-            peer.node.to_string(),
-            peer.address.to_string(),
-            peer.node_state.to_string(),
-            choose(peer.synced, "synced", "none"),
-            choose(peer.in_step, "in step", "differs"),
-            format!("{} ms", peer.silent.as_millis()),
-            match &peer.car {
-                Some(car) => group_car(car),
-                None if peer.role == Role::Cabin => "-".to_owned(),
-                None => peer.role.to_string(),
-            },
-        ]
-    });
-    section("Peers", ["NODE", "ADDRESS", "STATE", "LINK", "STORE", "SILENT", "CAR"], rows)
-}
-
 fn lost(lost: &[LostStatus]) -> String {
     let rows = lost.iter().map(|LostStatus { node, address, silent, cause, .. }| {
-        let cause = match cause {
-            LossCause::Silent => "fell silent",
-            LossCause::Hung => "its car hung",
-        };
         let heard = format!("{} ago", uptime(*silent));
-        [node.to_string(), address.to_string(), heard, cause.to_owned()]
+        [node.to_string(), address.to_string(), heard, word(cause)]
     });
     section("Lost peers", ["NODE", "ADDRESS", "LAST HEARD", "CAUSE"], rows)
 }
@@ -378,9 +281,14 @@ fn hangs(hangs: &[HangStatus]) -> String {
 fn conflicts(conflicts: &[ConflictStatus]) -> String {
     let rows = conflicts.iter().map(|ConflictStatus { kind, what, since, last }| {
         let (since, last) = (uptime(*since).to_string(), format!("{} ago", uptime(*last)));
-        [self::kind(*kind).to_owned(), what.clone(), since, last]
+        [word(kind), what.clone(), since, last]
     });
     section("Conflicts", ["CONFLICT", "WHAT", "FOR", "LAST SEEN"], rows)
+}
+
+/// The word for a variant that JSON has too.
+pub(super) fn word(variant: &impl Serialize) -> String {
+    output::json_line(variant).trim().trim_matches('"').to_owned()
 }
 
 fn orders<'a>(orders: impl IntoIterator<Item = &'a OrderStatus>) -> String {
@@ -416,19 +324,6 @@ fn group_car(car: &CarView) -> String {
 
 fn choose(condition: bool, yes: &str, no: &str) -> String {
     if condition { yes } else { no }.to_owned()
-}
-
-fn kind(kind: ConflictKind) -> &'static str {
-    match kind {
-        ConflictKind::Name => "name",
-        ConflictKind::Address => "address",
-        ConflictKind::Floors => "floors",
-        ConflictKind::Election => "election",
-        ConflictKind::Version => "version",
-        ConflictKind::Key => "key",
-        ConflictKind::Garbage => "garbage",
-        ConflictKind::Fleet => "fleet",
-    }
 }
 
 /// Rounded to seconds.

@@ -16,15 +16,12 @@ use crate::tokens::{self, Change, Scope, TokenHash, TokenName};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
-  liftmesh token create --name kiosk --scope call --data-dir /var/lib/liftmesh
   liftmesh token create --name audit --scope view --expires 30d --data-dir /var/lib/liftmesh
-  sudo -u liftmesh liftmesh token list --config /etc/liftmesh/node.toml
   liftmesh token revoke --name kiosk --operator 'J. Kovac' --data-dir /var/lib/liftmesh
 
 A token works at every node of the fleet until it is revoked, or expires by that node's clock. Any
-node takes the command, running or not; a stopped node passes the change on once it runs. `revoke`
-lists the nodes that it did not reach. A token is printed once and never stored; the nodes keep only
-its hash. The audit logs record who created or revoked it.";
+node takes the command, running or not; a stopped node passes the change on once it runs. A token is
+printed once and never stored; the nodes keep only its hash.";
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct TokenArgs {
@@ -93,7 +90,7 @@ impl TokenArgs {
             }
             TokenCommand::Revoke { name } => {
                 keeper.change(&Change::Revoke { name: name.clone() }, &operator)?;
-                let missing = keeper.not_reached(&name)?;
+                let missing = keeper.not_reached()?;
                 output::print(&format!("token {name} is revoked{missing}\n"))?;
             }
         }
@@ -129,7 +126,7 @@ impl Keeper {
     }
 
     /// Whom a revocation has not reached, in words.
-    fn not_reached(&mut self, name: &TokenName) -> Result<String, CommandError> {
+    fn not_reached(&mut self) -> Result<String, CommandError> {
         let Self::Node(client) = self else {
             return Ok(" here; the other nodes learn of it once this one runs".to_owned());
         };
@@ -143,9 +140,8 @@ impl Keeper {
             return Ok(String::new());
         }
         Ok(format!(
-            ", but not yet at: {}. It still works at these nodes and their caretakers until they \
-             run and are linked. To revoke it there now, run on the computer of each:\n  liftmesh \
-             token revoke --name {name} --data-dir DIRECTORY",
+            ", but not yet at: {}. It works there, and at their caretakers, until they run and are \
+             linked; or revoke it on the computer of each, with --data-dir",
             nodes.join(", ")
         ))
     }

@@ -138,9 +138,9 @@ fn a_car_that_hangs_in_mid_flight_stays_out_until_an_operator_clears_it() {
         assert_eq!(output.status.code(), Some(4), "{output:?}");
         String::from_utf8([output.stdout, output.stderr].concat()).expect("text")
     };
-    let page = status(&["status"]);
-    assert!(page.starts_with("Node A: not running, latched\n"), "{page}");
-    for said in [page, refused(&building, "A"), status(&["order", "hall", "1", "up"])] {
+    for said in
+        [status(&["status"]), refused(&building, "A"), status(&["order", "hall", "1", "up"])]
+    {
         for part in ["on its way up to floor", "without a new floor sensor", &remedy] {
             assert!(said.contains(part), "{said}");
         }

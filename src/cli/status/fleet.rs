@@ -23,8 +23,13 @@ pub(crate) fn page(state: &State) -> String {
     )];
     let said = commands(fleet).into_iter().chain(faults(fleet));
     head.extend(said.map(|said| format!("  {said}")));
+    head.join("\n") + "\n" + &tables(state)
+}
+
+/// All that a node knows of nodes, cars and orders.
+pub(super) fn tables(state: &State) -> String {
+    let fleet = &state.fleet;
     [
-        head.join("\n") + "\n",
         node_table(fleet),
         car_table(state),
         orders(state.orders.iter().map(|order| &order.what)),
