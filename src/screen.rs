@@ -1,15 +1,5 @@
 //! The screen of `liftmesh demo` and of `liftmesh top`.
 //!
-//! ```text
-//!   title
-//!   what else there is to say (one or two lines)
-//!   shafts (side by side)    │ nodes
-//!                            │ open orders
-//!                            │ events, newest first
-//!   foot
-//!   keys
-//! ```
-//!
 //! Each of them describes what it knows as a [`Picture`]; nothing here knows where it comes from.
 //! What does not fit scrolls with the chosen car and floor. A terminal smaller than [`NEEDED`] only
 //! shows the size that it needs.
@@ -182,17 +172,17 @@ fn first_shown(chosen: usize, shown: usize, all: usize) -> usize {
 fn draw_size(frame: &mut Frame<'_>, instead: &str) {
     let Rect { width, height, .. } = frame.area();
     let text = vec![
-        Line::styled(format!("This terminal has {width} × {height}."), palette::bad()),
+        Line::styled(format!("This terminal has {width} × {height}."), palette::BAD),
         Line::raw(format!("The picture needs {} × {}.", NEEDED.0, NEEDED.1)),
         Line::raw(format!("Make it larger, or use {instead}.")),
-        Line::styled("q  quit", palette::key()),
+        Line::styled("q  quit", palette::KEY),
     ];
     frame.render_widget(Paragraph::new(text).wrap(Wrap { trim: true }), frame.area());
 }
 
 fn draw_help(keys: &[&[Key]], frame: &mut Frame<'_>) {
     let lines = keys.iter().copied().flatten().map(|(key, _, what)| {
-        Line::from(vec![Span::styled(format!(" {key:<7}"), palette::key()), Span::raw(*what)])
+        Line::from(vec![Span::styled(format!(" {key:<7}"), palette::KEY), Span::raw(*what)])
     });
     let lines: Vec<_> = lines.collect();
     let width = lines.iter().map(Line::width).max().unwrap_or(0) + 3;
@@ -206,15 +196,15 @@ fn draw_help(keys: &[&[Key]], frame: &mut Frame<'_>) {
 fn block(title: &str) -> Block<'_> {
     Block::bordered()
         .border_type(BorderType::Rounded)
-        .border_style(palette::frame())
-        .title(Span::styled(format!(" {title} "), palette::heading()))
+        .border_style(palette::FRAME)
+        .title(Span::styled(format!(" {title} "), palette::HEADING))
 }
 
 fn legend(keys: &[Key]) -> Line<'static> {
     let spans = keys.iter().flat_map(|(key, word, _)| {
         [
-            Span::styled(format!(" {key}"), palette::key()),
-            Span::styled(format!(" {word} "), palette::quiet()),
+            Span::styled(format!(" {key}"), palette::KEY),
+            Span::styled(format!(" {word} "), palette::QUIET),
         ]
     });
     spans.collect()
@@ -228,10 +218,11 @@ pub(crate) fn text(buffer: &Buffer) -> String {
 
 pub(crate) fn node_state(node_state: &NodeState) -> Label {
     match node_state {
-        NodeState::Master => Label::new("★ master", palette::notable()).or_short("★"),
-        NodeState::Slave { master } => Label::new(format!("slave of {master}"), palette::quiet())
-            .or_short(format!("→{master}")),
-        NodeState::Seeking => Label::new("seeking", palette::notable()),
+        NodeState::Master => Label::new("★ master", palette::NOTABLE).or_short("★"),
+        NodeState::Slave { master } => {
+            Label::new(format!("slave of {master}"), palette::QUIET).or_short(format!("→{master}"))
+        }
+        NodeState::Seeking => Label::new("seeking", palette::NOTABLE),
     }
 }
 

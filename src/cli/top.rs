@@ -24,14 +24,10 @@ use crate::screen;
 pub(super) const EXAMPLES: &str = "\
 Examples:
   liftmesh top --data-dir /var/lib/liftmesh
-  liftmesh top --socket /run/liftmesh/status.sock
-  liftmesh top --once --config /etc/liftmesh/node.toml
-  liftmesh top --url https://192.168.1.11:7080 --token-file ~/.config/liftmesh/token
+  liftmesh top --once --url https://192.168.1.11:7080 --token-file ~/.config/liftmesh/token
 
-It asks one node, which knows the whole fleet: on this machine, or with --url on another computer.
-If that node ends or can't be reached, the screen shows when the data stopped, and resumes once the
-node is back. ? lists the keys. It exits with 5 if no node is running, and with 4 if the node is
-latched.";
+It asks one node, which knows the whole fleet. If that node ends or can't be reached, the screen
+shows when the data stopped, and resumes once the node is back. ? lists the keys.";
 
 /// How long a frame stands if no key is pressed.
 const FRAME: Duration = Duration::from_millis(100);
@@ -87,7 +83,7 @@ fn show(
         match screen::pressed(&event::read()?) {
             Some(KeyCode::Char('q')) => return Ok(()),
             Some(key) => {
-                let (cars, floors) = (scene.shafts().len(), scene.state.fleet.floors);
+                let (cars, floors) = (scene.cabins().len(), scene.state.fleet.floors);
                 scene.choice.handle_key(key, cars, floors);
             }
             None => {}

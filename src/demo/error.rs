@@ -22,23 +22,15 @@ pub enum DemoError {
     Unserved { seconds: u64, orders: Vec<String> },
     #[error("{seconds} s after the last passenger the fleet has not settled: {missing}")]
     NotHealed { seconds: u64, missing: String },
-    #[error("the demo has room for 1 to 64 cars, not {0}: give --cars another number")]
-    Cars(usize),
-    #[error(
-        "a screen has room for 1 to 12 cars, not {0}: add --headless, or give --cars another number"
-    )]
-    CarsOnScreen(usize),
     #[error(
         "cannot make a directory for the demo's sockets and logs in {}: set TMPDIR to a \
          directory that can be written to", .dir.display()
     )]
     Directory { dir: PathBuf, source: io::Error },
-    #[error("cannot find the path of this program, which its other processes need")]
-    Program(#[source] io::Error),
     #[error(transparent)]
     Token(#[from] OfflineError),
     #[error(transparent)]
-    TokenName(TokenNameError),
+    TokenName(#[from] TokenNameError),
     #[error("the system has no random numbers")]
     Random(#[from] getrandom::Error),
     #[error(
@@ -56,10 +48,8 @@ pub enum DemoError {
         "the fleet was not ready after {seconds} s ({missing}); the end of that node's log:\n{log}"
     )]
     NotReady { seconds: u64, missing: String, log: String },
-    #[error("cannot handle the signals that end the demo")]
-    Signals(#[source] io::Error),
-    #[error("cannot start a thread")]
-    Thread(#[source] io::Error),
+    #[error("the system refuses what the demo needs")]
+    System(#[source] io::Error),
     #[error("cannot write to the terminal or the standard output; try --headless")]
     Output(#[source] io::Error),
 }

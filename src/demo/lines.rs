@@ -1,8 +1,8 @@
-//! The threads that talk to the other processes, one per simulator and per node. Each polls at a
+//! The threads that talk to the other processes, one per simulator and per node. Each asks at a
 //! fixed period, passes the answers on, and ends when its end of either queue is dropped.
 
-use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::path::PathBuf;
+use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
@@ -28,14 +28,14 @@ const COMMANDS: usize = 64;
 pub(super) enum Update {
     /// A car, counted from 0, as it is at this moment.
     Car(usize, Box<SimulatorState>),
-    /// A simulator did not do what it was asked.
-    Refused(usize, String),
     /// A simulator answers no more.
     CarGone(usize, ControlError),
-    /// A node did not cut or mend its network, and why.
-    Unmoved(usize, String),
     /// The status of a node; `None` if it does not answer.
     Node(usize, Option<Box<Status>>),
+    /// A simulator did not do what it was asked, and why.
+    Refused(usize, String),
+    /// A node did not cut or mend its network, and why.
+    Unmoved(usize, String),
 }
 
 /// A thread and the queue of what it is to say.
@@ -46,40 +46,49 @@ pub(super) struct Line<C> {
 }
 
 impl Line<String> {
-    /// Starts a line to a simulator; its commands are those of the control interface. Its period is
-    /// multiplied by `slowdown`.
+    /// Starts a line to a simulator; its commands are those of the control interface.
     pub(super) fn to_car(
         car: usize,
-        client: ControlClient,
-        slowdown: u32,
+        mut client: ControlClient,
         updates: SyncSender<Update>,
     ) -> Result<Self, DemoError> {
-        Self::start(format!("car {car}"), move |commands| {
-            accompany_car(car, client, CAR_PERIOD * slowdown, &commands, &updates);
+        Self::start(format!("car {car}"), CAR_PERIOD, updates, move |command| {
+            let seen = match command {
+                Some(command) => client.send(&command).map(|_ok| None),
+                None => client.simulator_state().map(Some),
+            };
+            match seen {
+                Ok(seen) => {
+                    seen.map(|state| Update::Car(car, Box::new(state))).into_iter().collect()
+                }
+                Err(ControlError::Refused(why)) => vec![Update::Refused(car, why)],
+                Err(error) => vec![Update::CarGone(car, error)],
+            }
         })
     }
 }
 
 impl Line<Cable> {
-    /// Starts a line to a node, whether it runs or not. Its period is multiplied by `slowdown`.
+    /// Starts a line to a node, whether it runs or not.
     pub(super) fn to_node(
         car: usize,
         data_dir: PathBuf,
-        slowdown: u32,
         updates: SyncSender<Update>,
     ) -> Result<Self, DemoError> {
-        Self::start(format!("node {car}"), move |commands| {
-            accompany_node(car, &data_dir, NODE_PERIOD * slowdown, &commands, &updates);
+        Self::start(format!("node {car}"), NODE_PERIOD, updates, move |command| {
+            let connect = || Client::connect(&data_dir);
+            let rewire = |cable| connect().and_then(|node| node.rewire(cable)).err();
+            let refused = command.and_then(rewire);
+            let refused = refused.map(|error| Update::Unmoved(car, error.to_string()));
+            let said = connect().and_then(|node| node.status()).ok().map(Box::new);
+            refused.into_iter().chain([Update::Node(car, said)]).collect()
         })
     }
 }
 
 impl<C: Send + 'static> Line<C> {
     pub(super) fn say(&self, command: C) -> bool {
-        match self.commands.try_send(command) {
-            Ok(()) => true,
-            Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => false,
-        }
+        self.commands.try_send(command).is_ok()
     }
 
     /// Waits for the thread. The stage must have stopped taking its changes.
@@ -89,65 +98,27 @@ impl<C: Send + 'static> Line<C> {
         drop(self.thread.join());
     }
 
+    /// `act` does what is commanded, or looks where nothing is.
     fn start(
         name: String,
-        run: impl FnOnce(Receiver<C>) + Send + 'static,
+        period: Duration,
+        updates: SyncSender<Update>,
+        mut act: impl FnMut(Option<C>) -> Vec<Update> + Send + 'static,
     ) -> Result<Self, DemoError> {
         let (commands, waiting) = sync_channel(COMMANDS);
-        let thread =
-            Builder::new().name(name).spawn(move || run(waiting)).map_err(DemoError::Thread)?;
-        Ok(Self { commands, thread })
-    }
-}
-
-fn accompany_car(
-    car: usize,
-    mut client: ControlClient,
-    period: Duration,
-    commands: &Receiver<String>,
-    updates: &SyncSender<Update>,
-) {
-    loop {
-        let told = match commands.recv_timeout(period) {
-            Ok(command) => client.send(&command).map(|_ok| None),
-            Err(RecvTimeoutError::Timeout) => {
-                client.simulator_state().map(|now| Some(Box::new(now)))
+        let run = move || {
+            loop {
+                let command = match waiting.recv_timeout(period) {
+                    Ok(command) => Some(command),
+                    Err(RecvTimeoutError::Timeout) => None,
+                    Err(RecvTimeoutError::Disconnected) => return,
+                };
+                if act(command).into_iter().any(|update| updates.send(update).is_err()) {
+                    return;
+                }
             }
-            Err(RecvTimeoutError::Disconnected) => return,
         };
-        let (item, is_last) = match told {
-            Ok(None) => continue,
-            Ok(Some(state)) => (Update::Car(car, state), false),
-            Err(ControlError::Refused(why)) => (Update::Refused(car, why), false),
-            Err(error) => (Update::CarGone(car, error), true),
-        };
-        if updates.send(item).is_err() || is_last {
-            return;
-        }
-    }
-}
-
-fn accompany_node(
-    car: usize,
-    data_dir: &Path,
-    period: Duration,
-    commands: &Receiver<Cable>,
-    updates: &SyncSender<Update>,
-) {
-    loop {
-        let refused = match commands.recv_timeout(period) {
-            Ok(cable) => Client::connect(data_dir).and_then(|node| node.rewire(cable)).err(),
-            Err(RecvTimeoutError::Timeout) => None,
-            Err(RecvTimeoutError::Disconnected) => return,
-        };
-        if let Some(error) = refused
-            && updates.send(Update::Unmoved(car, error.to_string())).is_err()
-        {
-            return;
-        }
-        let said = Client::connect(data_dir).and_then(|node| node.status()).ok().map(Box::new);
-        if updates.send(Update::Node(car, said)).is_err() {
-            return;
-        }
+        let thread = Builder::new().name(name).spawn(run).map_err(DemoError::System)?;
+        Ok(Self { commands, thread })
     }
 }

@@ -6,25 +6,20 @@
 //!   keys, signals, time ────┘                        └─▶ processes, presses, faults
 //! ```
 //!
-//! For each car a `liftmesh simulate` is started, with its panel on a pseudo-terminal, and a
-//! `liftmesh run` that drives it. Passengers come by a seed and press the panels' buttons through
-//! the simulators. So does chaos, which breaks one thing after the other and puts it right again.
-//! The [`account`](liftmesh_harness::account) looks at the lamps and the doors alone.
-//!
-//! Read `stage` first; `traffic` has no processes, no threads and no clock, nor has `picture`, which
-//! says what the [screen](crate::screen) shows of a `scene`.
+//! Read `stage` first; `traffic` has no processes, no threads and no clock, nor has `picture`,
+//! which says what the [screen](crate::screen) shows of a `scene`.
 
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::value_parser;
 use elevator_driver::FloorCount;
 use elevator_fleet::wire::Protocol;
 use ratatui::crossterm::event::KeyCode;
 
 mod error;
-mod leadership;
 mod lines;
 mod picture;
 mod scene;
@@ -36,7 +31,7 @@ mod view;
 pub(crate) use error::DemoError;
 
 use site::Site;
-use stage::{Course, Stage};
+use stage::Stage;
 use view::View;
 
 use crate::screen;
@@ -50,48 +45,32 @@ const UNATTENDED: Duration = Duration::from_secs(30);
 /// The same with chaos: long enough for several of each fault.
 const UNATTENDED_CHAOS: Duration = Duration::from_mins(1);
 
-/// On average a passenger comes this often for each car.
-const GAP: Duration = Duration::from_secs(15);
-
-/// What can still be looked at.
+/// What can still be looked at, and run on one machine.
 const MOST_FLOORS: i64 = 40;
-const MOST_CARS_ON_SCREEN: usize = 12;
+const MOST_CARS: i64 = 12;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
-  Three cars in a building of six floors; ? lists the keys:
-    liftmesh demo
-
-  A larger bank:
-    liftmesh demo --cars 5 --floors 10
-
-  Half a minute of the same passengers each time, as lines of text; fails if an order is lost:
-    liftmesh demo --headless --duration 30s --seed 7
-
-  A large fleet:
-    liftmesh demo --headless --cars 24 --floors 40
-
-  One fault after another for a minute, the same each time; fails if an order is lost:
-    liftmesh demo --headless --chaos --seed 7
-
-  A mastership that rotates with a token:
-    liftmesh demo --election token-ring
+  liftmesh demo --cars 5 --floors 10
+  liftmesh demo --headless --duration 30s --seed 7    the same passengers each time, as lines of text
+  liftmesh demo --headless --chaos                    one fault after another, for a minute
 
 Everything runs on the loopback interface and in a temporary directory, and ends with the demo.
 The exit code is 0, or 1 if an order was lost or still unserved at the end (the last line names it),
 a process failed, or the fleet was not whole again after chaos.";
 
 fn protocol() -> impl TypedValueParser<Value = Protocol> {
-    let names = Protocol::ALL.map(|protocol| PossibleValue::new(protocol.to_string()));
-    PossibleValuesParser::new(names).try_map(|name| name.parse::<Protocol>())
+    PossibleValuesParser::new(Protocol::ALL.map(|protocol| protocol.to_string()))
+        .try_map(|name| name.parse::<Protocol>())
 }
 
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The number of cars, 1 to 12, or up to 64 without a screen
-    #[arg(long, default_value_t = 3, value_name = "N")]
-    pub(crate) cars: usize,
+    /// The number of cars, 1 to 12
+    #[arg(long, default_value_t = 3, value_name = "N",
+          value_parser = value_parser!(u8).range(1..=MOST_CARS))]
+    pub(crate) cars: u8,
     /// The number of floors, 2 to 40
     #[arg(long, default_value = "6", value_name = "N",
           value_parser = value_parser!(u8).range(2..=MOST_FLOORS).try_map(FloorCount::try_from))]
@@ -107,9 +86,8 @@ pub(crate) struct Args {
     /// panel lines cut, hangs, obstructions, stop switches, power cuts; then repair everything
     #[arg(long)]
     pub(crate) chaos: bool,
-    /// Stop passengers and faults after this time, and end once all orders are served. That may
-    /// take a minute, or longer in a larger building or after chaos [default: none on a screen,
-    /// otherwise 30s, with chaos 1m]
+    /// Stop passengers and faults after this time, and end once all orders are served, which may
+    /// take some minutes [default: none on a screen, otherwise 30s, with chaos 1m]
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     pub(crate) duration: Option<Duration>,
     /// The seed of passengers and faults
@@ -119,11 +97,8 @@ pub(crate) struct Args {
 
 /// Runs the demo to its end.
 pub(crate) fn run(args: &Args) -> Result<(), DemoError> {
-    let ending = screen::ending().map_err(DemoError::Signals)?;
-    if View::has_screen(args.headless) && args.cars > MOST_CARS_ON_SCREEN {
-        return Err(DemoError::CarsOnScreen(args.cars));
-    }
-    let site = Site::new(args.cars, args.floors, args.election)?;
+    let ending = screen::ending().map_err(DemoError::System)?;
+    let site = Site::new(args.cars.into(), args.floors, args.election)?;
     let mut view = View::open(args.headless).map_err(DemoError::Output)?;
     let unattended = !view.is_screen();
     let unwatched = if args.chaos { UNATTENDED_CHAOS } else { UNATTENDED };
@@ -131,11 +106,12 @@ pub(crate) fn run(args: &Args) -> Result<(), DemoError> {
     let mut stage = Stage::open(Args { duration, ..args.clone() }, unattended, site)?;
     let course = play(&mut stage, &mut view, &ending);
     stage.close_account();
-    let (tally, changes) = (stage.account.tally(), stage.scene.master_changes);
-    let (toll, lost) = (stage.toll().cloned(), stage.lost.clone());
+    let tally = stage.account.tally();
+    let toll = stage.chaos.as_ref().map(|chaos| chaos.toll.clone());
+    let lost = stage.lost.clone();
     stage.close();
     drop(view);
-    let concluded = view::conclude(toll.as_ref(), tally, changes);
+    let concluded = view::conclude(toll.as_ref(), tally);
     course?;
     concluded.map_err(DemoError::Output)?;
     if lost.is_empty() { Ok(()) } else { Err(DemoError::OrdersLost(lost)) }
@@ -148,7 +124,7 @@ fn play(stage: &mut Stage, view: &mut View, ending: &AtomicBool) -> Result<(), D
         view.show(&stage.scene, &fresh).map_err(DemoError::Output)?;
         let keys = view.keys().map_err(DemoError::Output)?;
         let is_ended = ending.load(Ordering::Relaxed) || keys.contains(&KeyCode::Char('q'));
-        if course? == Course::Over || is_ended {
+        if course? == ControlFlow::Break(()) || is_ended {
             return Ok(());
         }
         for key in keys {

@@ -8,7 +8,7 @@ use elevator_fleet::node::Status;
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
-use super::scene::{CarScene, Event, Life, Phase, Power, Scene, Weight};
+use super::scene::{CarScene, Event, Life, Phase, Power, Scene, Switch, Weight};
 use crate::mesh::Cable;
 use crate::screen::shafts::{Bank, Cabin, Label};
 use crate::screen::{self, Entry, Key, Node, Picture, palette, seconds};
@@ -56,7 +56,7 @@ pub(super) fn picture(scene: &Scene) -> Picture<'_> {
         orders: scene.orders.iter().collect(),
         events: scene.events.iter().map(event).collect(),
         // The address as a whole, so that a terminal offers to open it.
-        foot: vec![account(scene), Line::styled(format!(" {}", scene.panel), palette::quiet())],
+        foot: vec![account(scene), Line::styled(format!(" {}", scene.panel), palette::QUIET)],
         keys: KEYS,
         instead: "liftmesh demo --headless",
     }
@@ -64,15 +64,15 @@ pub(super) fn picture(scene: &Scene) -> Picture<'_> {
 
 fn title(scene: &Scene) -> Line<'_> {
     let (word, style) = match scene.phase {
-        _ if scene.power == Power::Off => ("no power", palette::bad()),
-        Phase::Starting => ("starting", palette::notable()),
-        Phase::Traffic => ("passengers come and go", palette::good()),
-        Phase::Paused => ("traffic paused", palette::notable()),
-        Phase::Draining => ("serving the last orders", palette::notable()),
+        _ if scene.power == Power::Off => ("no power", palette::BAD),
+        Phase::Starting => ("starting", palette::NOTABLE),
+        Phase::Traffic => ("passengers come and go", palette::GOOD),
+        Phase::Paused => ("traffic paused", palette::NOTABLE),
+        Phase::Draining => ("serving the last orders", palette::NOTABLE),
     };
     let (cars, floors) = (scene.cars.len(), scene.floors.get());
     Line::from(vec![
-        Span::styled(" liftmesh ", palette::badge()),
+        Span::styled(" liftmesh ", palette::BADGE),
         Span::raw(format!(
             "  {cars} cars, {floors} floors, {}, seed {}   ",
             scene.election, scene.seed
@@ -87,19 +87,19 @@ fn title(scene: &Scene) -> Line<'_> {
 fn election(scene: &Scene) -> Line<'_> {
     let mut spans = match &scene.leader {
         Some(leader) => {
-            vec![Span::styled(format!("★ {leader}"), palette::notable()), Span::raw(" leads")]
+            vec![Span::styled(format!("★ {leader}"), palette::NOTABLE), Span::raw(" leads")]
         }
-        None => vec![Span::styled("no master known to all", palette::bad())],
+        None => vec![Span::styled("no master known to all", palette::BAD)],
     };
     if let Some(car) = scene.cars.get(scene.choice.car) {
         let Label { long, style, .. } = state(car);
         spans.push(Span::raw("   node "));
-        spans.push(Span::styled(car.name.as_str(), palette::heading()));
+        spans.push(Span::styled(car.name.as_str(), palette::HEADING));
         spans.push(Span::raw(" "));
         spans.push(Span::styled(long, style));
         let details = car.node.view().map_or(&[][..], |view| &view.election_state);
         for detail in details {
-            spans.push(Span::styled(format!(", {} ", detail.name), palette::quiet()));
+            spans.push(Span::styled(format!(", {} ", detail.name), palette::QUIET));
             spans.push(Span::raw(detail.value.as_str()));
         }
     }
@@ -107,7 +107,7 @@ fn election(scene: &Scene) -> Line<'_> {
 }
 
 fn cabin(car: &CarScene) -> Cabin<'_> {
-    let (shown, faults) = (&car.seen.car, car.faults());
+    let shown = &car.seen.car;
     Cabin {
         name: car.name.as_str(),
         height: Some(car.height()),
@@ -117,29 +117,29 @@ fn cabin(car: &CarScene) -> Cabin<'_> {
         lantern: shown.lantern,
         lamps: Cow::Borrowed(&shown.lamps),
         riding: car.riding,
-        obstructed: faults.obstructed,
-        sound: !faults.stuck && car.node.life == Life::Running,
+        obstructed: car.is(Switch::Door),
+        sound: !car.is(Switch::Motor) && car.node.life == Life::Running,
         role: state(car),
         condition: condition(car),
     }
 }
 
 fn condition(car: &CarScene) -> Label {
-    let bad = |word| Label::new(word, palette::bad());
-    match (car.faults(), car.node.unavailable()) {
-        (faults, _) if faults.stuck => bad("motor stuck").or_short("stuck"),
-        (faults, _) if faults.stopped => bad("stop pulled").or_short("stopped"),
-        (faults, _) if faults.obstructed => bad("obstructed"),
-        (_, Some(why)) => Label::new(why.to_string(), palette::notable()),
-        (..) if car.node.cable == Cable::Cut => bad("net cut"),
-        (..) => match (car.seen.car.door, car.seen.car.driven) {
-            (DoorState::Opening, _) => Label::new("opening", palette::good()),
-            (DoorState::Open, _) => Label::new("open", palette::good()),
-            (DoorState::Closing, _) => Label::new("closing", palette::good()),
+    let bad = |word| Label::new(word, palette::BAD);
+    match car.node.unavailable() {
+        _ if car.is(Switch::Motor) => bad("motor stuck").or_short("stuck"),
+        _ if car.is(Switch::Stop) => bad("stop pulled").or_short("stopped"),
+        _ if car.is(Switch::Door) => bad("obstructed"),
+        Some(why) => Label::new(why.to_string(), palette::NOTABLE),
+        None if car.node.cable == Cable::Cut => bad("net cut"),
+        None => match (car.seen.car.door, car.seen.car.driven) {
+            (DoorState::Opening, _) => Label::new("opening", palette::GOOD),
+            (DoorState::Open, _) => Label::new("open", palette::GOOD),
+            (DoorState::Closing, _) => Label::new("closing", palette::GOOD),
             (DoorState::Closed, Some(direction)) => {
-                Label::new(direction.to_string(), palette::quiet())
+                Label::new(direction.to_string(), palette::QUIET)
             }
-            (DoorState::Closed, None) => Label::new("at rest", palette::quiet()),
+            (DoorState::Closed, None) => Label::new("at rest", palette::QUIET),
         },
     }
 }
@@ -160,13 +160,13 @@ fn node(car: &CarScene) -> Node<'_> {
 /// The state of its node, or what became of it.
 fn state(car: &CarScene) -> Label {
     match (&car.node.life, car.node.view()) {
-        (Life::Starting, _) => Label::new("starting", palette::quiet()).or_short("starts"),
-        (Life::Suspended, _) => Label::new("suspended", palette::bad()).or_short("susp."),
-        (Life::Killed, _) => Label::new("killed", palette::bad()),
-        (Life::Hung, _) => Label::new("hung", palette::bad()),
-        (Life::Cleared, _) => Label::new("cleared", palette::notable()),
-        (Life::Ended(status), _) => Label::new(status.clone(), palette::bad()).or_short("ended"),
-        (Life::Running, None) => Label::new("silent", palette::quiet()),
+        (Life::Starting, _) => Label::new("starting", palette::QUIET).or_short("starts"),
+        (Life::Suspended, _) => Label::new("suspended", palette::BAD).or_short("susp."),
+        (Life::Killed, _) => Label::new("killed", palette::BAD),
+        (Life::Hung, _) => Label::new("hung", palette::BAD),
+        (Life::Cleared, _) => Label::new("cleared", palette::NOTABLE),
+        (Life::Ended(status), _) => Label::new(status.clone(), palette::BAD).or_short("ended"),
+        (Life::Running, None) => Label::new("silent", palette::QUIET),
         (Life::Running, Some(view)) => screen::node_state(&view.node_state),
     }
 }
@@ -184,40 +184,37 @@ fn event(event: &Event) -> Entry<'_> {
     let car = event.car.as_ref().map_or(" ", |car| car.as_str());
     Entry {
         head: vec![
-            Span::styled(format!(" {} ", clock(event.at)), palette::quiet()),
-            Span::styled(format!("{car} "), palette::heading()),
+            Span::styled(format!(" {} ", clock(event.at)), palette::QUIET),
+            Span::styled(format!("{car} "), palette::HEADING),
         ],
         text: event.text.as_str().into(),
         style: match event.weight {
             Weight::Plain => Style::new(),
-            Weight::Good => palette::good(),
-            Weight::Notable => palette::notable(),
-            Weight::Bad => palette::bad(),
+            Weight::Good => palette::GOOD,
+            Weight::Notable => palette::NOTABLE,
+            Weight::Bad => palette::BAD,
         },
     }
 }
 
 fn account(scene: &Scene) -> Line<'_> {
     let tally = scene.tally;
-    let lost = if tally.lost == 0 { palette::good() } else { palette::bad() };
+    let lost = if tally.lost == 0 { palette::GOOD } else { palette::BAD };
     let waits = tally.mean().map_or_else(
         || "–".to_owned(),
         |mean| format!("{}, P90 {}", seconds(mean), seconds(tally.late)),
     );
-    let changes = scene.master_changes;
-    let changes = changes.map_or_else(|| "–".to_owned(), |changes| changes.to_string());
     let plain = Style::new();
     let figures = [
         ("placed", tally.placed.to_string(), plain),
-        ("served", tally.served.to_string(), palette::good()),
+        ("served", tally.served.to_string(), palette::GOOD),
         ("lost", tally.lost.to_string(), lost),
         ("mean", waits, plain),
-        ("masters", changes, plain),
         ("arrived", scene.arrived.to_string(), plain),
     ];
     let spans = figures.into_iter().flat_map(|(label, value, style)| {
         [
-            Span::styled(format!(" {label}"), palette::quiet()),
+            Span::styled(format!(" {label}"), palette::QUIET),
             Span::styled(format!(" {value} "), style.add_modifier(Modifier::BOLD)),
         ]
     });

@@ -34,16 +34,11 @@ pub(super) struct Scene {
     pub(super) cars: Vec<CarScene>,
     /// The open orders, oldest first.
     pub(super) orders: Vec<OrderStatus>,
-    /// The newest first.
     pub(super) events: VecDeque<Event>,
     pub(super) tally: Tally,
-    /// How often the fleet has changed its master; `None` if the mastership rotates.
-    pub(super) master_changes: Option<u32>,
-    /// Passengers that have arrived at their floor.
-    pub(super) arrived: u32,
+    pub(super) arrived: usize,
     /// How many passengers wait at each floor, from the lowest.
     pub(super) waiting: Vec<usize>,
-    /// Which car and floor the keys mean.
     pub(super) choice: Choice,
 }
 
@@ -71,13 +66,14 @@ pub(super) struct CarScene {
     pub(super) node: NodeScene,
 }
 
-#[expect(clippy::struct_excessive_bools, reason = "independent switches")]
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Faults {
-    pub(super) stuck: bool,
-    pub(super) obstructed: bool,
-    pub(super) stopped: bool,
-    pub(super) unplugged: bool,
+/// What can be wrong with a car that the fleet is not to blame for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Switch {
+    Motor,
+    /// The line of its panel is cut.
+    Line,
+    Door,
+    Stop,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -92,7 +88,6 @@ pub(super) struct NodeScene {
 pub(super) enum Life {
     /// It runs and has not answered yet.
     Starting,
-    /// It runs and answers.
     Running,
     Suspended,
     Killed,
@@ -121,13 +116,31 @@ pub(super) enum Weight {
 }
 
 impl Scene {
-    /// The states of the nodes that run and can hear each other.
-    pub(super) fn node_states(&self) -> Vec<(&NodeId, &NodeState)> {
-        let cars = self.cars.iter();
-        let connected = cars.filter(|car| car.node.cable == Cable::Whole);
-        let node_states =
-            connected.filter_map(|car| Some((&car.name, &car.node.view()?.node_state)));
-        node_states.collect()
+    /// The master on which all nodes agree that run and can hear each other. Where the mastership
+    /// rotates, what they said one after the other need not fit together: it is enough that each
+    /// knows one of them.
+    pub(super) fn agreed_master(&self) -> Option<&NodeId> {
+        let connected = self.cars.iter().filter(|car| car.node.cable == Cable::Whole);
+        let nodes = connected.filter_map(|car| Some((&car.name, &car.node.view()?.node_state)));
+        let nodes: Vec<_> = nodes.collect();
+        let known = nodes.iter().map(|&(node, state)| match state {
+            NodeState::Master => Some(node),
+            NodeState::Slave { master } => Some(master),
+            NodeState::Seeking => None,
+        });
+        let known: Vec<&NodeId> = known.collect::<Option<_>>()?;
+        let fits = |master: &&NodeId| {
+            (self.rotates() || *master == known[0]) && nodes.iter().any(|(node, _)| node == master)
+        };
+        let leads = |&&(_, state): &&(_, &NodeState)| *state == NodeState::Master;
+        // A node that says it is master knows better than its peers.
+        let master = nodes.iter().find(leads).map(|(node, _)| *node);
+        let master = master.or_else(|| known.first().copied().filter(|_| self.rotates()));
+        master.filter(|_| known.iter().all(fits))
+    }
+
+    pub(super) fn rotates(&self) -> bool {
+        self.election.profile().rotates
     }
 
     pub(super) fn log(&mut self, event: Event) {
@@ -148,13 +161,31 @@ impl CarScene {
         self.seen.car.position / self.seen.car.floor_height
     }
 
-    pub(super) fn faults(&self) -> Faults {
+    pub(super) fn is(&self, switch: Switch) -> bool {
         let SimulatorState { unplugged, car, .. } = &self.seen;
-        Faults {
-            stuck: car.faults.motor == Some(MotorFault::Stuck),
-            obstructed: car.obstruction,
-            stopped: car.stop,
-            unplugged: *unplugged,
+        match switch {
+            Switch::Motor => car.faults.motor == Some(MotorFault::Stuck),
+            Switch::Line => *unplugged,
+            Switch::Door => car.obstruction,
+            Switch::Stop => car.stop,
+        }
+    }
+}
+
+impl Switch {
+    pub(super) const ALL: [Self; 4] = [Self::Motor, Self::Line, Self::Door, Self::Stop];
+
+    /// What a simulator is told to switch it, and what people are told of that.
+    pub(super) fn words(self, on: bool) -> (&'static str, &'static str) {
+        match (self, on) {
+            (Self::Motor, true) => ("fault motor stuck", "motor stuck"),
+            (Self::Motor, false) => ("fault motor ok", "motor freed"),
+            (Self::Line, true) => ("fault line unplugged", "panel line cut"),
+            (Self::Line, false) => ("fault line ok", "panel line plugged"),
+            (Self::Door, true) => ("obstruct on", "door obstructed"),
+            (Self::Door, false) => ("obstruct off", "door free"),
+            (Self::Stop, true) => ("stop on", "stop switch pulled"),
+            (Self::Stop, false) => ("stop off", "stop switch pushed"),
         }
     }
 }

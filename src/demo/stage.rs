@@ -2,34 +2,30 @@
 //! it [`Update`]s; it alone decides what follows.
 
 use std::collections::BTreeSet;
-use std::iter::Peekable;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use elevator_driver::FloorCount;
 use elevator_fleet::model::NodeId;
 use elevator_simulator::ControlClient;
 use elevator_simulator::control::ControlError;
 use elevator_simulator::simulator::SimulatorState;
 use liftmesh_harness::account::{Account, Sight, Tally};
 use liftmesh_harness::{Process, end};
-use liftmesh_lab::Toll;
 
+use super::Args;
 use super::error::{DemoError, log_of};
-use super::leadership::Leadership;
 use super::lines::{Line, Update};
 use super::scene::{CarScene, Event, Life, Phase, Power, Scene, Weight};
 use super::site::{Site, address};
-use super::traffic::{Arrivals, Crowd};
-use super::{Args, GAP};
+use super::traffic::Passengers;
 use crate::exit::Exit;
 use crate::mesh::Cable;
 use crate::screen::Choice;
 
-mod caretaker;
 mod chaos;
 mod faults;
 mod hear;
@@ -44,19 +40,6 @@ const NEWS: usize = 256;
 
 /// How long a simulator may take to open its control socket.
 const SIMULATOR_LIMIT: Duration = Duration::from_secs(15);
-
-/// How long the fleet may take to form, and what each car adds.
-const FLEET_LIMIT: Duration = Duration::from_secs(30);
-const FLEET_LIMIT_PER_CAR: Duration = Duration::from_secs(1);
-
-/// How long the last orders may take in the smallest building, what each floor adds for a journey
-/// there and back, and what each open order adds.
-const DRAIN_LIMIT: Duration = Duration::from_mins(1);
-const DRAIN_LIMIT_PER_FLOOR: Duration = Duration::from_secs(5);
-const DRAIN_LIMIT_PER_ORDER: Duration = Duration::from_secs(12);
-
-/// What chaos adds: the last hang has to come to its end first.
-const HEAL_LIMIT: Duration = Duration::from_mins(2);
 
 /// A node that has just started gets its lamps in line within this.
 const SETTLE: Duration = Duration::from_secs(2);
@@ -83,16 +66,14 @@ pub(super) struct Stage {
     pub(super) lost: Vec<String>,
     /// Those that were not served by the end.
     unserved: Vec<String>,
-    chaos: Option<Chaos>,
-    leadership: Leadership,
-    crowd: Crowd,
-    arrivals: Peekable<Arrivals>,
+    pub(super) chaos: Option<Chaos>,
+    passengers: Passengers,
     /// How long passengers have been coming, without pauses.
     traffic: Duration,
     ticked_at: Duration,
     /// When the fleet had come together.
     ready_at: Option<Duration>,
-    drain: Option<Drain>,
+    draining_since: Option<Duration>,
     dark_since: Option<Duration>,
 }
 
@@ -100,44 +81,23 @@ pub(super) struct Stage {
 #[derive(Debug)]
 struct Actor {
     node: Option<Process>,
-    /// Takes the place of a node that hung.
-    caretaker: Option<Process>,
     simulator: Process,
     to_node: Line<Cable>,
     to_car: Line<String>,
-    /// Since when the panel's node has answered.
-    settled_since: Option<Duration>,
-    /// Since when it has had none.
-    still_since: Option<Duration>,
-}
-
-/// The phase in which the last orders are served.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Drain {
-    since: Duration,
-    limit: Duration,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Course {
-    On,
-    Over,
+    /// Whether the panel has a node that answers, and since when.
+    attended: (bool, Duration),
 }
 
 impl Stage {
     /// Starts all processes.
     pub(super) fn open(args: Args, unattended: bool, site: Site) -> Result<Self, DemoError> {
         let count = site.cars.len();
-        let gap = GAP / u32::try_from(count).unwrap_or(u32::MAX);
         let (bring, updates) = sync_channel(NEWS);
         let simulators = (0..count)
             .map(|car| {
-                let what = format!("the simulator of car {}", site.name(car));
-                start(
-                    what,
-                    site.simulator(car, args.seed),
-                    site.place.simulator_log(site.name(car)),
-                )
+                let (name, command) = (site.name(car), site.simulator(car, args.seed));
+                let what = format!("the simulator of car {name}");
+                start(what, command, site.place.simulator_log(name))
             })
             .collect::<Result<Vec<_>, _>>()?;
         let (mut actors, mut cars) = (Vec::new(), Vec::new());
@@ -160,12 +120,11 @@ impl Stage {
                 orders: Vec::new(),
                 events: std::collections::VecDeque::new(),
                 tally: Tally::default(),
-                master_changes: None,
                 arrived: 0,
                 waiting: vec![0; usize::from(args.floors.get())],
                 choice: Choice::default(),
             },
-            arrivals: Arrivals::new(args.seed, args.floors, count, gap).peekable(),
+            passengers: Passengers::new(&args),
             actors,
             site,
             updates,
@@ -176,12 +135,10 @@ impl Stage {
             lost: Vec::new(),
             unserved: Vec::new(),
             chaos: args.chaos.then(|| Chaos::new(args.seed, count)),
-            leadership: Leadership::new(args.election),
-            crowd: Crowd::default(),
             traffic: Duration::ZERO,
             ticked_at: Duration::ZERO,
             ready_at: None,
-            drain: None,
+            draining_since: None,
             dark_since: None,
             args,
             unattended,
@@ -196,12 +153,8 @@ impl Stage {
         Ok(stage)
     }
 
-    pub(super) fn toll(&self) -> Option<&Toll> {
-        self.chaos.as_ref().map(Chaos::toll)
-    }
-
     /// Takes in changes for this long, and then lets everybody act.
-    pub(super) fn go_on(&mut self, period: Duration) -> Result<Course, DemoError> {
+    pub(super) fn go_on(&mut self, period: Duration) -> Result<ControlFlow<()>, DemoError> {
         let until = Instant::now() + period;
         loop {
             let left = until.saturating_duration_since(Instant::now());
@@ -221,7 +174,6 @@ impl Stage {
         let (mut nodes, mut simulators, mut lines) = (Vec::new(), Vec::new(), Vec::new());
         for actor in actors {
             nodes.extend(actor.node);
-            nodes.extend(actor.caretaker);
             simulators.push(actor.simulator);
             lines.push((actor.to_node, actor.to_car));
         }
@@ -251,7 +203,6 @@ impl Stage {
 
     fn look_after_processes(&mut self) -> Result<(), DemoError> {
         for car in 0..self.actors.len() {
-            self.look_after_caretaker(car)?;
             let actor = &mut self.actors[car];
             if let Some(status) = actor.simulator.ended() {
                 return Err(DemoError::ended(&actor.simulator, status));
@@ -265,15 +216,14 @@ impl Stage {
             let exit = |exit: Exit| status.code() == Some(i32::from(exit as u8));
             let scene = &mut self.scene.cars[car].node;
             scene.said = None;
-            if exit(Exit::Hung) {
+            if exit(Exit::Hung) || exit(Exit::Refused) {
                 scene.life = Life::Hung;
-                let text = "hung: its node has stopped the motor and ended";
+                let text = if exit(Exit::Hung) {
+                    "hung: its node has stopped the motor and ended"
+                } else {
+                    faults::HANG_NOT_CLEARED
+                };
                 self.log(Some(car), Weight::Bad, text);
-                self.start_caretaker(car)?;
-            } else if exit(Exit::Refused) {
-                scene.life = Life::Hung;
-                self.log(Some(car), Weight::Bad, faults::HANG_NOT_CLEARED);
-                self.start_caretaker(car)?;
             } else if self.unattended || self.scene.phase == Phase::Starting {
                 return Err(failure);
             } else {
@@ -291,12 +241,10 @@ impl Stage {
         Ok(())
     }
 
-    /// The panels whose nodes run. One that was silent for a moment still has lamps to bring in line.
+    /// The panels whose nodes run. One that was silent for a moment still has lamps to bring in
+    /// line.
     fn attended(&self) -> BTreeSet<NodeId> {
-        let runs = |car: &&CarScene| match car.node.life {
-            Life::Starting | Life::Running => true,
-            Life::Suspended | Life::Killed | Life::Hung | Life::Cleared | Life::Ended(_) => false,
-        };
+        let runs = |car: &&CarScene| matches!(car.node.life, Life::Starting | Life::Running);
         self.scene.cars.iter().filter(runs).map(|car| car.name.clone()).collect()
     }
 }
@@ -312,30 +260,14 @@ impl Actor {
         let seen = client.simulator_state();
         let seen = seen.map_err(|error| silent(site, car, &simulator, error))?;
         let actor = Self {
-            to_car: Line::to_car(car, client, site.slowdown(), updates.clone())?,
-            to_node: Line::to_node(car, site.data_dir(car), site.slowdown(), updates.clone())?,
+            to_car: Line::to_car(car, client, updates.clone())?,
+            to_node: Line::to_node(car, site.data_dir(car), updates.clone())?,
             node: Some(start_node(site, car)?),
-            caretaker: None,
             simulator,
-            settled_since: None,
-            still_since: None,
+            attended: (false, Duration::ZERO),
         };
         Ok((actor, seen))
     }
-}
-
-fn fleet_limit(cars: usize) -> Duration {
-    FLEET_LIMIT + FLEET_LIMIT_PER_CAR * u32::try_from(cars).unwrap_or(u32::MAX)
-}
-
-/// How long the last orders may take: `open` of them, in a building of this size.
-fn drain_limit(floors: FloorCount, cars: usize, open: usize, chaos: bool) -> Duration {
-    let per_car = u32::try_from(open.div_ceil(cars.max(1))).unwrap_or(u32::MAX);
-    let healing = if chaos { HEAL_LIMIT } else { Duration::ZERO };
-    DRAIN_LIMIT
-        + DRAIN_LIMIT_PER_FLOOR * u32::from(floors.get())
-        + DRAIN_LIMIT_PER_ORDER.saturating_mul(per_car)
-        + healing
 }
 
 fn start_node(site: &Site, car: usize) -> Result<Process, DemoError> {
@@ -365,24 +297,4 @@ fn connect(site: &Site, car: usize, simulator: &mut Process) -> Result<ControlCl
 
 fn silent(site: &Site, car: usize, simulator: &Process, source: ControlError) -> DemoError {
     DemoError::Simulator { car: site.name(car).to_owned(), log: log_of(simulator), source }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_last_orders_get_time_that_fits_the_size() {
-        let limit = |floors, cars, open, chaos| {
-            let floors = FloorCount::new(floors).unwrap();
-            drain_limit(floors, cars, open, chaos).as_secs()
-        };
-        assert_eq!(limit(2, 1, 0, false), 70);
-        assert_eq!(limit(6, 3, 7, false), 126);
-        assert_eq!(limit(40, 8, 30, false), 308);
-        assert_eq!(limit(40, 1, 30, false), 620, "one car has to serve them all");
-        assert_eq!(limit(6, 3, 7, true), 246);
-        assert_eq!(fleet_limit(3).as_secs(), 33);
-        assert_eq!(fleet_limit(64).as_secs(), 94);
-    }
 }

@@ -1,198 +1,173 @@
-//! Passengers. When they come and where they want to go depends on the seed only; what they do then
-//! depends on the cars.
+//! Passengers: the [`Crowd`] of the simulator, at the panels of real processes. When they come and
+//! where they want to go depends on the seed only; what they do then depends on the cars.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::iter::Peekable;
 use std::time::Duration;
+use std::vec::IntoIter;
 
-use elevator_driver::{Button, Direction, Floor, FloorCount};
+use elevator_driver::{Button, Floor};
+use elevator_simulator::CarState;
+use elevator_simulator::building::{Action, Building, Crowd, Landed, Passenger, Pattern, Traffic};
 use elevator_simulator::car::PERSONS;
-use liftmesh_harness::account::Sight;
 
-/// After this time a passenger whose button stays dark presses again.
+use super::Args;
+
+/// Passengers come for this long if nothing else is said.
+const DAY: Duration = Duration::from_hours(24);
+
+/// After this time a rider whose button stays dark presses again.
 const PRESS_AGAIN: Duration = Duration::from_secs(3);
 
-/// The first passenger comes this long after the start of the traffic.
-const FIRST: Duration = Duration::from_millis(400);
+/// How many come for each car in five minutes.
+const FOR_EACH_CAR: u32 = 20;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Arrival {
-    pub(super) at: Duration,
-    pub(super) from: Floor,
-    /// Where to; another floor.
-    pub(super) to: Floor,
-    /// The car whose landing panel is nearest, counted from 0.
-    pub(super) panel: usize,
-}
+/// The capacity of a car of [`PERSONS`], kg.
+const RATED_LOAD: f64 = 630.0;
 
-/// An endless sequence of arrivals; the same for the same seed, height and number of cars.
-#[derive(Debug)]
-pub(super) struct Arrivals {
-    random: fastrand::Rng,
-    floors: FloorCount,
-    cars: usize,
-    gap: Duration,
-    next_at: Duration,
-}
-
-impl Arrivals {
-    /// `gap` is the mean time between two passengers.
-    pub(super) fn new(seed: u64, floors: FloorCount, cars: usize, gap: Duration) -> Self {
-        Self { random: fastrand::Rng::with_seed(seed), floors, cars, gap, next_at: FIRST }
-    }
-
-    fn floor(&mut self) -> Floor {
-        self.floors.floor(self.random.u8(..self.floors.get())).unwrap_or(Floor::BOTTOM)
-    }
-}
-
-impl Iterator for Arrivals {
-    type Item = Arrival;
-
-    fn next(&mut self) -> Option<Arrival> {
-        let at = self.next_at;
-        // Between a quarter and seven quarters of the mean.
-        self.next_at += self.gap.mul_f64(0.25 + 1.5 * self.random.f64());
-        // Every other journey begins or ends at the entrance.
-        let (one, mut other) = match self.random.u8(..4) {
-            0 => (Floor::BOTTOM, self.floor()),
-            1 => (self.floor(), Floor::BOTTOM),
-            _ => (self.floor(), self.floor()),
-        };
-        while other == one {
-            other = self.floor();
-        }
-        Some(Arrival { at, from: one, to: other, panel: self.random.usize(..self.cars) })
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) enum Deed {
+    Come(Passenger),
     /// Presses a button on the panel of this car.
     Press(usize, Button),
-    Arrived,
-}
-
-#[derive(Debug, Default)]
-pub(super) struct Crowd {
-    waiting: Vec<Waiting>,
-    riding: Vec<Riding>,
+    /// Changes the load of a car, in per cent.
+    Load(usize, u8),
 }
 
 #[derive(Debug)]
-struct Waiting {
-    from: Floor,
-    to: Floor,
-    direction: Direction,
-    panel: usize,
-    pressed_at: Option<Duration>,
+pub(super) struct Passengers {
+    crowd: Crowd,
+    expected: Peekable<IntoIter<Passenger>>,
+    /// The lit hall buttons.
+    lit: BTreeSet<Button>,
+    /// When riders last pressed a button in a car.
+    pressed: BTreeMap<(usize, Floor), Duration>,
 }
 
-#[derive(Debug)]
-struct Riding {
-    car: usize,
-    to: Floor,
-    pressed_at: Option<Duration>,
-}
-
-impl Crowd {
-    pub(super) fn join(&mut self, arrival: &Arrival) {
-        let Some(direction) = arrival.from.direction_to(arrival.to) else {
-            return;
+impl Passengers {
+    /// The same for the same seed, height and number of cars.
+    pub(super) fn new(args: &Args) -> Self {
+        let &Args { seed, floors, cars, duration, .. } = args;
+        let lasts = duration.unwrap_or(DAY);
+        let Some(office) = Building::named("A12") else {
+            unreachable!("it comes with the simulator");
         };
-        self.waiting.push(Waiting {
-            from: arrival.from,
-            to: arrival.to,
-            direction,
-            panel: arrival.panel,
-            pressed_at: None,
-        });
+        let persons = u16::try_from(PERSONS).unwrap_or(u16::MAX);
+        let (cars, population) = (cars.into(), u32::from(cars) * FOR_EACH_CAR);
+        let building =
+            Building { floors, cars, population, persons, rated_load: RATED_LOAD, ..office };
+        let traffic = Traffic::Steady { pattern: Pattern::Lunch, rate: 100.0, lasts };
+        let passengers = traffic.passengers(&building, seed);
+        Self {
+            crowd: Crowd::new(&building, &passengers, seed),
+            expected: passengers.into_iter().peekable(),
+            lit: BTreeSet::new(),
+            pressed: BTreeMap::new(),
+        }
     }
 
     pub(super) fn waiting_at(&self, floor: Floor) -> usize {
-        self.waiting.iter().filter(|one| one.from == floor).count()
+        self.crowd.waiting_at(floor)
     }
 
     pub(super) fn riding_in(&self, car: usize) -> usize {
-        self.riding.iter().filter(|one| one.car == car).count()
+        self.crowd.destinations(car).count()
     }
 
-    pub(super) fn step(&mut self, now: Duration, cars: &[Sight]) -> Vec<Deed> {
+    pub(super) fn arrived(&self) -> usize {
+        self.crowd.count().served
+    }
+
+    /// What they do, seeing the cars, each with whether its panel works.
+    pub(super) fn step(&mut self, now: Duration, cars: &[(&CarState, bool)]) -> Vec<Deed> {
         let mut deeds = Vec::new();
-        self.get_off(cars, &mut deeds);
-        self.board(cars);
-        for one in &mut self.riding {
-            let Some(car) = cars.get(one.car) else {
-                continue;
-            };
-            if wants_to_press(car, Button::Car(one.to), one.pressed_at, now) {
-                one.pressed_at = Some(now);
-                deeds.push(Deed::Press(one.car, Button::Car(one.to)));
+        while let Some(passenger) = self.expected.next_if(|one| one.arrival <= now) {
+            deeds.push(Deed::Come(passenger));
+        }
+        self.crowd.handle_time(now);
+        self.see_lamps(now, cars);
+        for (car, (state, works)) in cars.iter().enumerate() {
+            let floor = state.floor.filter(|floor| state.is_at_rest_at(*floor));
+            let landed = Landed { floor, door: state.door, lantern: state.lantern };
+            self.crowd.handle_car(car, landed, now);
+            for to in self.crowd.destinations(car).collect::<BTreeSet<_>>() {
+                let is_dark = !state.lamps.contains(&Button::Car(to)) && floor != Some(to);
+                let pressed = self.pressed.get(&(car, to));
+                if *works && is_dark && pressed.is_none_or(|at| now >= *at + PRESS_AGAIN) {
+                    self.pressed.insert((car, to), now);
+                    deeds.push(Deed::Press(car, Button::Car(to)));
+                }
             }
         }
-        for one in &mut self.waiting {
-            one.choose_panel(cars);
-            let button = Button::Hall(one.from, one.direction);
-            let Some(car) = cars.get(one.panel) else {
-                continue;
-            };
-            if wants_to_press(car, button, one.pressed_at, now) {
-                one.pressed_at = Some(now);
-                deeds.push(Deed::Press(one.panel, button));
+        while let Some(action) = self.crowd.poll_action() {
+            match action {
+                Action::PressHall(floor, direction) => {
+                    let button = Button::Hall(floor, direction);
+                    deeds.extend(panel(floor, cars).map(|car| Deed::Press(car, button)));
+                }
+                Action::Load(car, percent) => deeds.push(Deed::Load(car, percent)),
+                // Riders press above, and again where that is lost.
+                Action::PressCar(..) | Action::GiveDestination(..) | Action::Doorway(..) => {}
             }
         }
         deeds
     }
 
-    fn get_off(&mut self, cars: &[Sight], deeds: &mut Vec<Deed>) {
-        self.riding.retain(|one| {
-            let rides_on = cars.get(one.car).is_none_or(|car| car.walkable != Some(one.to));
-            if !rides_on {
-                deeds.push(Deed::Arrived);
+    fn see_lamps(&mut self, now: Duration, cars: &[(&CarState, bool)]) {
+        let working = cars.iter().filter(|(_, works)| *works);
+        let lit: BTreeSet<_> = working.flat_map(|(car, _)| car.lamps.iter().copied()).collect();
+        for button in self.lit.union(&lit) {
+            if let Button::Hall(floor, direction) = *button {
+                self.crowd.handle_lamp(floor, direction, lit.contains(button), now);
             }
-            rides_on
-        });
-    }
-
-    fn board(&mut self, cars: &[Sight]) {
-        let riding = &mut self.riding;
-        self.waiting.retain(|one| {
-            let riders = |car| riding.iter().filter(|one: &&Riding| one.car == car).count();
-            let open = cars.iter().enumerate().position(|(number, car)| {
-                car.walkable == Some(one.from)
-                    && car.leads(one.direction)
-                    && riders(number) < PERSONS
-            });
-            if let Some(car) = open {
-                riding.push(Riding { car, to: one.to, pressed_at: None });
-            }
-            open.is_none()
-        });
+        }
+        self.lit = lit;
     }
 }
 
-impl Waiting {
-    /// A panel that is out of order does not respond: the next working one is pressed at once.
-    fn choose_panel(&mut self, cars: &[Sight]) {
-        if cars.get(self.panel).is_some_and(|car| car.living) {
-            return;
-        }
-        if let Some(works) = cars.iter().position(|car| car.living) {
-            self.panel = works;
-            self.pressed_at = None;
-        }
-    }
-}
-
-/// A working panel whose lamp is dark is pressed, and pressed again after a while.
-fn wants_to_press(
-    car: &Sight,
-    button: Button,
-    pressed_at: Option<Duration>,
-    now: Duration,
-) -> bool {
-    car.living
-        && !car.lamps.contains(&button)
-        && pressed_at.is_none_or(|at| now.saturating_sub(at) >= PRESS_AGAIN)
+/// The car whose panel at a landing is pressed. One that is out of order does not respond: the next
+/// working one is pressed at once.
+fn panel(floor: Floor, cars: &[(&CarState, bool)]) -> Option<usize> {
+    let from = usize::from(floor.index());
+    (from..from + cars.len()).map(|car| car % cars.len()).find(|car| cars[*car].1)
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use clap::{Args as _, FromArgMatches};
+    use elevator_driver::DoorState;
+    use elevator_simulator::{CarConfig, SimulatedCar};
+
+    use super::*;
+
+    #[test]
+    fn passengers_press_at_a_working_panel_board_and_press_again_in_the_car() {
+        let line = "demo --cars 2 --seed 7 --duration 1h".split(' ');
+        let args = Args::augment_args(clap::Command::new("demo")).get_matches_from(line);
+        let args = Args::from_arg_matches(&args).unwrap();
+        let passengers = || Passengers::new(&args);
+        let all: Vec<_> = passengers().expected.collect();
+        assert_eq!(all, passengers().expected.collect::<Vec<_>>());
+        assert!((420..540).contains(&all.len()), "{}", all.len());
+
+        let mut crowd = passengers();
+        let Passenger { arrival: now, from, to, .. } = all[0];
+        let up_or_down = from.direction_to(to).unwrap();
+        let mut car = SimulatedCar::new(&CarConfig::new(args.floors), 0).unwrap().state();
+        let elsewhere = car.clone();
+        let deeds = crowd.step(now, &[(&car, false), (&elsewhere, true)]);
+        let call = Button::Hall(from, up_or_down);
+        assert_eq!(deeds, [Deed::Come(all[0]), Deed::Press(1, call)]);
+        assert_eq!(crowd.waiting_at(from), 1);
+
+        (car.floor, car.door, car.lantern) = (Some(from), DoorState::Open, Some(up_or_down));
+        assert_eq!(crowd.step(now, &[(&car, true), (&elsewhere, true)]), [Deed::Load(0, 12)]);
+        car.door = DoorState::Closed;
+        for seconds in [1, 4] {
+            let now = now + Duration::from_secs(seconds);
+            let deeds = crowd.step(now, &[(&car, true), (&elsewhere, true)]);
+            assert!(deeds.contains(&Deed::Press(0, Button::Car(to))), "{deeds:?}");
+        }
+        assert_eq!((crowd.riding_in(0), crowd.arrived()), (1, 0));
+    }
+}

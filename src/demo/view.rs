@@ -21,17 +21,10 @@ pub(super) enum View {
 }
 
 impl View {
-    /// Whether to draw a screen: if there is a terminal, and lines were not requested.
-    pub(super) fn has_screen(headless: bool) -> bool {
-        !headless && io::stdout().is_terminal()
-    }
-
-    /// A screen or lines, as [`has_screen`](Self::has_screen) says.
+    /// A screen if there is a terminal, and lines were not requested.
     pub(super) fn open(headless: bool) -> io::Result<Self> {
-        if Self::has_screen(headless) {
-            return Ok(Self::Screen(ratatui::try_init()?));
-        }
-        Ok(Self::Lines)
+        let has_screen = !headless && io::stdout().is_terminal();
+        Ok(if has_screen { Self::Screen(ratatui::try_init()?) } else { Self::Lines })
     }
 
     pub(super) fn is_screen(&self) -> bool {
@@ -73,65 +66,23 @@ impl Drop for View {
 }
 
 /// Writes the last lines of a demo: the faults of chaos, if any, and the account.
-pub(super) fn conclude(
-    toll: Option<&Toll>,
-    tally: Tally,
-    master_changes: Option<u32>,
-) -> io::Result<()> {
+pub(super) fn conclude(toll: Option<&Toll>, tally: Tally) -> io::Result<()> {
     let mut output = io::stdout().lock();
     if let Some(toll) = toll {
         writeln!(output, "faults: {toll}")?;
     }
-    writeln!(output, "{}", summary(tally, master_changes))
+    let Tally { placed, served, lost, unserved, late, longest, .. } = tally;
+    let [mean, late, longest] =
+        [tally.mean().unwrap_or_default(), late, longest].map(|time| time.as_secs_f64());
+    writeln!(
+        output,
+        "summary: {placed} orders placed, {served} served, {lost} lost, {unserved} unserved at the \
+         end; waiting mean {mean:.1} s, P90 {late:.1} s, max {longest:.1} s"
+    )
 }
 
 fn line(event: &Event) -> String {
     let at = event.at.as_secs_f64();
     let car = event.car.as_ref().map_or("", |car| car.as_str());
     format!("{at:7.1} s  {car:1}  {}", event.text)
-}
-
-fn summary(tally: Tally, master_changes: Option<u32>) -> String {
-    let Tally { placed, served, lost, unserved, late, longest, fetched: _, waited: _ } = tally;
-    let waits = tally.mean().map_or_else(
-        || "nobody waited".to_owned(),
-        |mean| {
-            let [mean, late, longest] = [mean, late, longest].map(|time| time.as_secs_f64());
-            format!("waiting mean {mean:.1} s, P90 {late:.1} s, max {longest:.1} s")
-        },
-    );
-    let changes = master_changes.map_or_else(
-        || "the mastership rotates".to_owned(),
-        |changes| format!("changes of master {changes}"),
-    );
-    format!(
-        "summary: {placed} orders placed, {served} served, {lost} lost, {unserved} unserved at the end; {waits}; {changes}"
-    )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_summary_is_one_line_with_every_figure() {
-        let tally = Tally {
-            placed: 12,
-            served: 8,
-            lost: 1,
-            unserved: 3,
-            fetched: 8,
-            waited: Duration::from_secs(64),
-            late: Duration::from_millis(15_200),
-            longest: Duration::from_millis(20_500),
-        };
-        assert_eq!(
-            summary(tally, Some(2)),
-            "summary: 12 orders placed, 8 served, 1 lost, 3 unserved at the end; waiting mean \
-             8.0 s, P90 15.2 s, max 20.5 s; changes of master 2"
-        );
-        let idle = summary(Tally::default(), None);
-        assert!(idle.contains("nobody waited"), "{idle}");
-        assert!(idle.ends_with("; the mastership rotates"), "{idle}");
-    }
 }

@@ -66,7 +66,7 @@ pub(super) fn draw_nodes(
     let first = nodes.iter().position(is_chosen).unwrap_or(0);
     let first = first_shown(first, shown, nodes.len());
     let rows = nodes.iter().skip(first).take(shown).map(|node| {
-        let style = if is_chosen(node) { palette::selected() } else { palette::heading() };
+        let style = if is_chosen(node) { palette::SELECTED } else { palette::HEADING };
         let [one, other] = node.more.clone();
         let cells = [
             Span::styled(format!(" {} ", node.name), style),
@@ -85,7 +85,7 @@ pub(super) fn draw_nodes(
         Constraint::Length(7),
     ];
     let header = without(wide, [1], ["node", "address", "state", columns[0], columns[1]]);
-    let header = Row::new(header).style(palette::quiet());
+    let header = Row::new(header).style(palette::QUIET);
     let title = if shown < nodes.len() {
         format!("Fleet {}–{} of {}", first + 1, first + shown, nodes.len())
     } else {
@@ -105,7 +105,7 @@ pub(super) fn draw_orders(orders: &[&OrderStatus], frame: &mut Frame<'_>, area: 
             Cell::new(Line::from(bar(order))),
             Cell::new(format!("{:>7}", seconds(order.waited))),
             Cell::new(format!("→ {assignee}")),
-            Cell::new(if order.promised { "✓" } else { " " }).style(palette::good()),
+            Cell::new(if order.promised { "✓" } else { " " }).style(palette::GOOD),
             Cell::new(order.holders.to_string()),
         ];
         Row::new(without(wide, [1, 5], cells))
@@ -120,7 +120,7 @@ pub(super) fn draw_orders(orders: &[&OrderStatus], frame: &mut Frame<'_>, area: 
     ];
     let widths = without(wide, [1, 5], widths);
     let header = without(wide, [1, 5], [" call", "", "    age", "car", "lit", "held"]);
-    let header = Row::new(header).style(palette::quiet());
+    let header = Row::new(header).style(palette::QUIET);
     let title = format!("Open orders {}", orders.len());
     frame.render_widget(Table::new(rows, widths).header(header).block(block(&title)), area);
 }
@@ -176,12 +176,12 @@ fn bar(order: &OrderStatus) -> Vec<Span<'static>> {
         .filter(|cell| (f64::from(u8::try_from(*cell).unwrap_or(u8::MAX)) + 0.5) / 8.0 < share)
         .count();
     let style = match filled {
-        0..4 => palette::good(),
-        4..7 => palette::notable(),
-        _ => palette::bad(),
+        0..4 => palette::GOOD,
+        4..7 => palette::NOTABLE,
+        _ => palette::BAD,
     };
     vec![
         Span::styled("━".repeat(filled), style),
-        Span::styled("─".repeat(BAR - filled), palette::frame()),
+        Span::styled("─".repeat(BAR - filled), palette::FRAME),
     ]
 }

@@ -54,14 +54,11 @@ pub(crate) struct Cabin<'a> {
     pub(crate) door: DoorState,
     /// How far the door is open, 0 to 1.
     pub(crate) door_fraction: f64,
-    /// The floor on the indicator.
     pub(crate) indicator: Option<Floor>,
-    /// The lit arrow.
     pub(crate) lantern: Option<Direction>,
     pub(crate) lamps: Cow<'a, LampSet>,
     /// Passengers inside, where that is known.
     pub(crate) riding: usize,
-    /// Whether something stands in the door.
     pub(crate) obstructed: bool,
     /// Whether the car and its node work.
     pub(crate) sound: bool,
@@ -187,32 +184,22 @@ impl View {
 
     fn landings(&self, bank: &Bank<'_>, buffer: &mut Buffer) {
         for (floor, sill) in self.floors(bank) {
-            let style =
-                if floor == bank.choice.floor { palette::selected() } else { palette::quiet() };
+            let style = if floor == bank.choice.floor { palette::SELECTED } else { palette::QUIET };
             buffer.set_string(self.area.x, sill, format!("{floor:>3} "), style);
-            let count = bank.waiting.get(usize::from(floor.index())).copied();
-            buffer.set_string(
-                self.area.x + 4,
-                sill,
-                people(count.unwrap_or(0), 4),
-                palette::notable(),
-            );
+            let count = bank.waiting.get(usize::from(floor.index())).copied().unwrap_or(0);
+            buffer.set_string(self.area.x + 4, sill, people(count, 4), palette::NOTABLE);
         }
     }
 
     fn shaft(&self, bank: &Bank<'_>, car: &Cabin<'_>, column: &Column, buffer: &mut Buffer) {
         let (left, right) = (column.x + 3, column.x + 4 + column.car);
         for y in self.area.top()..self.area.bottom() {
-            buffer.set_string(left, y, "│", palette::frame());
-            buffer.set_string(right, y, "│", palette::frame());
+            buffer.set_string(left, y, "│", palette::FRAME);
+            buffer.set_string(right, y, "│", palette::FRAME);
         }
         for (floor, sill) in self.floors(bank) {
-            buffer.set_string(
-                left + 1,
-                sill,
-                "▁".repeat(usize::from(column.car)),
-                palette::frame(),
-            );
+            let landing = "▁".repeat(usize::from(column.car));
+            buffer.set_string(left + 1, sill, landing, palette::FRAME);
             for (x, direction) in [(column.x, Direction::Up), (column.x + 1, Direction::Down)] {
                 let button = Button::Hall(floor, direction);
                 if bank.floors.has_button(button) {
@@ -259,7 +246,7 @@ impl View {
 
 impl Column {
     fn head(&self, car: &Cabin<'_>, selected: bool, y: u16, buffer: &mut Buffer) {
-        let style = if selected { palette::selected() } else { palette::heading() };
+        let style = if selected { palette::SELECTED } else { palette::HEADING };
         buffer.set_string(self.x + 3, y, format!(" {} ", car.name), style);
         let at = self.x + 6 + u16::try_from(car.name.len().saturating_sub(1)).unwrap_or(0);
         // Up to the name of the next car.
@@ -296,35 +283,25 @@ fn cabin(car: &Cabin<'_>, at: (u16, u16), width: u16, is_middle: bool, buffer: &
     buffer.set_string(x, y, "█", palette::car(sound));
     buffer.set_string(x + width - 1, y, "█", palette::car(sound));
     let way = width - 2;
-    // Each leaf covers at most half of the way; in half columns.
-    let halves = steps_of(f64::from(way) * (1.0 - car.door_fraction));
-    let leaf = (halves / 2).min(way / 2);
+    // Each leaf covers at most half of the way.
+    let leaf = columns(f64::from(way) / 2.0 * (1.0 - car.door_fraction));
     for column in 0..way {
-        let from_edge = column.min(way - 1 - column);
-        let left = column < way / 2 || (way.is_multiple_of(2) && column == way / 2);
-        let (symbol, style) = if from_edge < leaf {
+        let (symbol, style) = if column.min(way - 1 - column) < leaf {
             ("▒", palette::leaf(sound))
         } else if car.door == DoorState::Closed {
             ("┃", palette::leaf(sound))
-        } else if from_edge == leaf && halves % 2 == 1 && from_edge != way / 2 {
-            let symbol = if left { "▌" } else { "▐" };
-            (symbol, palette::car(sound).patch(Style::new().bg(inside_colour())))
         } else {
-            (" ", palette::inside())
+            (" ", palette::INSIDE)
         };
         buffer.set_string(x + 1 + column, y, symbol, style);
     }
-    let free = way.saturating_sub(2 * (leaf + halves % 2));
-    if is_middle && free > 0 {
+    let free = way.saturating_sub(2 * leaf);
+    if is_middle && free > 0 && car.door != DoorState::Closed {
         let inside =
             if car.obstructed { "!".to_owned() } else { people(car.riding, usize::from(free)) };
         let shift = u16::try_from(inside.chars().count()).unwrap_or(0) / 2;
-        buffer.set_string(x + width / 2 - shift, y, inside, palette::inside());
+        buffer.set_string(x + width / 2 - shift, y, inside, palette::INSIDE);
     }
-}
-
-fn inside_colour() -> ratatui::style::Color {
-    palette::inside().bg.unwrap_or_default()
 }
 
 fn lamp(car: &Cabin<'_>, button: Button, at: (u16, u16), buffer: &mut Buffer) {
@@ -342,28 +319,18 @@ fn lamp(car: &Cabin<'_>, button: Button, at: (u16, u16), buffer: &mut Buffer) {
 
 /// As many figures as fit, or a number where they don't.
 fn people(count: usize, room: usize) -> String {
-    let number = count.to_string();
-    if count <= room {
-        "☻".repeat(count)
-    } else if number.len() < room {
-        format!("☻{number}")
-    } else if number.len() == room {
-        number
-    } else {
-        "+".to_owned()
+    match count.to_string() {
+        _ if count <= room => "☻".repeat(count),
+        number if number.len() < room => format!("☻{number}"),
+        number if number.len() == room => number,
+        _ => "+".to_owned(),
     }
 }
 
+/// A block that fills this many eighths of a line from below.
 fn eighths(filled: i32) -> char {
-    match filled {
-        i32::MIN..=1 => '▁',
-        2 => '▂',
-        3 => '▃',
-        4 => '▄',
-        5 => '▅',
-        6 => '▆',
-        7.. => '▇',
-    }
+    let blocks = ['▁', '▂', '▃', '▄', '▅', '▆', '▇'];
+    blocks[usize::try_from(filled - 1).unwrap_or(0).min(6)]
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "a shaft on the screen is far below the range")]
@@ -371,12 +338,11 @@ fn steps(lines: f64) -> i32 {
     (lines * f64::from(STEPS)).round() as i32
 }
 
-/// To the nearest whole number of half columns.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
     reason = "a door on the screen is far below the range, and never negative"
 )]
-fn steps_of(half_columns: f64) -> u16 {
-    half_columns.round().max(0.0) as u16
+fn columns(width: f64) -> u16 {
+    width.max(0.0) as u16
 }

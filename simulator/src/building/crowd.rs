@@ -183,6 +183,12 @@ impl Crowd {
         Count { waiting, riding, served: self.expected - waiting - riding }
     }
 
+    #[must_use]
+    pub fn waiting_at(&self, floor: Floor) -> usize {
+        let landings = self.landings.iter().filter(|((at, _), _)| *at == floor);
+        landings.map(|(_, landing)| landing.queue.len()).sum()
+    }
+
     pub fn destinations(&self, car: usize) -> impl Iterator<Item = Floor> {
         let riders = self.cabins.get(car).into_iter().flat_map(|cabin| &cabin.riders);
         riders.map(|&rider| self.people[rider].passenger.to)

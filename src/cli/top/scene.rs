@@ -5,8 +5,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use elevator_fleet::model::{NodeId, Role};
 use elevator_fleet::node::{LostStatus, Report};
-use elevator_fleet::wire::NodeState;
-use liftmesh_api::{Car, State};
+use liftmesh_api::{Car, Node, State};
 
 use super::source::Update;
 use crate::client::{Notice, Streamed};
@@ -35,22 +34,11 @@ pub(super) struct Scene {
     pub(super) choice: Choice,
 }
 
-/// A car of the fleet, and what is known of its node.
-#[derive(Debug)]
-pub(super) enum Shaft<'a> {
-    /// It is heard, and may have described its car.
-    Heard { name: &'a NodeId, state: &'a NodeState, car: Option<&'a Car> },
-    /// It was a peer and is no longer heard.
-    Lost(&'a LostStatus),
-}
+/// A node that is heard, or one that was a peer and is no longer heard.
+pub(super) type Known<'a> = Result<&'a Node, &'a LostStatus>;
 
-impl<'a> Shaft<'a> {
-    pub(super) fn name(&self) -> &'a NodeId {
-        match self {
-            Self::Heard { name, .. } => name,
-            Self::Lost(lost) => &lost.node,
-        }
-    }
+pub(super) fn name<'a>(known: &Known<'a>) -> &'a NodeId {
+    known.map_or_else(|lost| &lost.node, |node| &node.node)
 }
 
 impl Scene {
@@ -70,7 +58,7 @@ impl Scene {
             Update::Streamed(Streamed::State(state)) => {
                 let Self { news, choice, .. } = std::mem::replace(self, Self::new(*state, now));
                 self.news = news;
-                let car = choice.car.min(self.shafts().len().saturating_sub(1));
+                let car = choice.car.min(self.cabins().len().saturating_sub(1));
                 self.choice = Choice { car, ..choice };
                 let floors = self.state.fleet.floors;
                 if !floors.contains(choice.floor) {
@@ -100,18 +88,25 @@ impl Scene {
         now.saturating_duration_since(self.at)
     }
 
-    /// The cars of the nodes that are heard, and of those that were lost, by name.
-    pub(super) fn shafts(&self) -> Vec<Shaft<'_>> {
-        let State { fleet, cars, .. } = &self.state;
-        let heard = fleet.nodes.iter().filter(|node| node.role == Role::Cabin);
-        let heard = heard.map(|node| Shaft::Heard {
-            name: &node.node,
-            state: &node.node_state,
-            car: cars.iter().find(|car| car.node == node.node),
-        });
-        let lost = fleet.lost.iter().filter(|node| node.role == Role::Cabin).map(Shaft::Lost);
-        let mut shafts: Vec<_> = heard.chain(lost).collect();
-        shafts.sort_by_key(Shaft::name);
-        shafts
+    /// All nodes by name.
+    pub(super) fn nodes(&self) -> Vec<Known<'_>> {
+        let fleet = &self.state.fleet;
+        let mut nodes: Vec<Known<'_>> = fleet.nodes.iter().map(Ok).collect();
+        nodes.extend(fleet.lost.iter().map(Err));
+        nodes.sort_by_key(name);
+        nodes
+    }
+
+    /// Those that have a car.
+    pub(super) fn cabins(&self) -> Vec<Known<'_>> {
+        let mut nodes = self.nodes();
+        nodes.retain(|known| known.map_or_else(|lost| lost.role, |node| node.role) == Role::Cabin);
+        nodes
+    }
+
+    /// The car of a node that has described it.
+    pub(super) fn car(&self, known: Known<'_>) -> Option<&Car> {
+        let node = known.ok()?;
+        self.state.cars.iter().find(|car| car.node == node.node)
     }
 }

@@ -7,9 +7,8 @@ use elevator_driver::{Button, Floor};
 use liftmesh_lab::{FaultKind, Schedule, ScheduleSettings, ScheduledFault, Toll};
 
 use super::Stage;
-use super::keys::{line_fault, motor_fault, obstruct, stop};
 use crate::demo::error::DemoError;
-use crate::demo::scene::{Life, Phase, Power, Weight};
+use crate::demo::scene::{Life, Phase, Power, Switch, Weight};
 use crate::mesh::Cable;
 
 /// A car that is to hang flies within this, and one whose motor is stuck counts as hung within this
@@ -21,34 +20,21 @@ const HANG_LIMIT: Duration = Duration::from_secs(40);
 /// not start.
 const FAST: f64 = 1.0;
 
-/// A car that is to hang gets a passenger who wants to go far, again and again after this.
-const PRESS_AGAIN: Duration = Duration::from_secs(3);
-
 /// The faults that are to come, and those that last.
 #[derive(Debug)]
-pub(super) struct Chaos {
+pub(in crate::demo) struct Chaos {
     schedule: Peekable<Schedule>,
-    lasting: Vec<Lasting>,
-    toll: Toll,
-}
-
-/// A fault that lasts.
-#[derive(Debug)]
-struct Lasting {
-    fault: ScheduledFault,
-    end: End,
+    lasting: Vec<(ScheduledFault, End)>,
+    pub(in crate::demo) toll: Toll,
 }
 
 /// When a fault ends.
 #[derive(Debug, Clone, Copy)]
 enum End {
     At(Duration),
-    /// Once the car has hung and somebody has looked into it.
-    AfterHang {
-        /// When it was to hang, and then when its motor stuck.
-        since: Duration,
-        pressed_at: Option<Duration>,
-    },
+    /// Once the car has hung and somebody has looked into it. It was to hang at this time, and then
+    /// its motor stuck.
+    AfterHang(Duration),
 }
 
 impl Chaos {
@@ -60,17 +46,13 @@ impl Chaos {
         }
     }
 
-    pub(super) fn toll(&self) -> &Toll {
-        &self.toll
-    }
-
     pub(super) fn lasts(&self) -> bool {
         !self.lasting.is_empty()
     }
 
     fn befalls(&self, car: usize) -> bool {
         let mut lasting = self.lasting.iter();
-        lasting.any(|one| one.fault.node == car && one.fault.kind != FaultKind::PowerCut)
+        lasting.any(|(fault, _)| fault.node == car && fault.kind != FaultKind::PowerCut)
     }
 }
 
@@ -103,7 +85,7 @@ impl Stage {
             let Some(car) = sound else { return };
             let fault = ScheduledFault { node: car, ..due };
             chaos.schedule.next();
-            chaos.lasting.push(Lasting { end: self.begin(fault, now), fault });
+            chaos.lasting.push((fault, self.begin(fault, now)));
             if fault.kind != FaultKind::Hang {
                 chaos.toll.count(fault.kind);
             }
@@ -115,80 +97,70 @@ impl Stage {
         match kind {
             FaultKind::Kill => self.kill(car),
             FaultKind::Suspension => self.suspend(car),
-            FaultKind::LineCut => self.command_car(car, line_fault(true)),
+            FaultKind::LineCut => self.switch(car, Switch::Line, true),
             FaultKind::NetworkCut => self.wire(car, Cable::Cut),
             FaultKind::Hang => {
                 self.log(Some(car), Weight::Notable, "will hang in its next flight");
-                return End::AfterHang { since: now, pressed_at: None };
+                return End::AfterHang(now);
             }
-            FaultKind::Obstruction => self.command_car(car, obstruct(true)),
-            FaultKind::StopSwitch => self.command_car(car, stop(true)),
+            FaultKind::Obstruction => self.switch(car, Switch::Door, true),
+            FaultKind::StopSwitch => self.switch(car, Switch::Stop, true),
             FaultKind::PowerCut => self.cut_power(),
         }
         End::At(now + fault.lasts)
     }
 
     fn end_faults(&mut self, chaos: &mut Chaos, now: Duration) -> Result<(), DemoError> {
-        for mut one in std::mem::take(&mut chaos.lasting) {
-            // Without power nothing can be put right but the power.
-            let waits = self.scene.power == Power::Off && one.fault.kind != FaultKind::PowerCut;
-            if let End::AfterHang { since, pressed_at } = one.end {
-                one.end = if waits {
-                    self.put_off_hang(one.fault.node, now)
-                } else {
-                    self.await_hang(chaos, one.fault, since, pressed_at, now)
-                };
+        for (fault, mut end) in std::mem::take(&mut chaos.lasting) {
+            if let End::AfterHang(since) = end {
+                end = self.await_hang(chaos, fault, since, now);
             }
-            match one.end {
-                End::At(at) if at <= now && !waits => self.put_right(one.fault)?,
-                End::At(_) | End::AfterHang { .. } => chaos.lasting.push(one),
+            // Without power nothing can be put right but the power.
+            let waits = self.scene.power == Power::Off;
+            match end {
+                End::At(at) if at <= now && fault.kind == FaultKind::PowerCut => self.power_up()?,
+                End::At(at) if at <= now && !waits => self.heal(fault.node)?,
+                End::At(_) | End::AfterHang(_) => chaos.lasting.push((fault, end)),
             }
         }
         Ok(())
     }
 
+    /// Sends a car far, and makes its motor stick in flight.
     fn await_hang(
         &mut self,
         chaos: &mut Chaos,
         fault: ScheduledFault,
-        mut since: Duration,
-        mut pressed_at: Option<Duration>,
+        since: Duration,
         now: Duration,
     ) -> End {
         let car = fault.node;
-        if self.scene.cars[car].node.life == Life::Hung {
+        let (scene, far) = (&self.scene.cars[car], Button::Car(self.far_end(car)));
+        let (seen, stuck) = (&scene.seen.car, scene.is(Switch::Motor));
+        if self.scene.power == Power::Off {
+            // No car hangs: one that is stuck is freed, and flies anew once the power is back.
+            if stuck {
+                self.switch(car, Switch::Motor, false);
+            }
+            return End::AfterHang(now);
+        }
+        if scene.node.life == Life::Hung {
             chaos.toll.count(FaultKind::Hang);
             return End::At(now + fault.lasts);
         }
         if now.saturating_sub(since) >= HANG_LIMIT {
-            let (weight, what) = if self.scene.cars[car].faults().stuck {
-                (Weight::Bad, "has not hung in time")
-            } else {
-                (Weight::Notable, "has not flown, so it could not hang")
-            };
-            self.log(Some(car), weight, what);
+            self.log(Some(car), Weight::Bad, "has not hung in time");
             return End::At(now);
         }
-        let is_due = pressed_at.is_none_or(|at| now.saturating_sub(at) >= PRESS_AGAIN);
-        let scene = &self.scene.cars[car];
-        if scene.seen.car.driven.is_none() {
-            if is_due && self.sights[car].living {
-                pressed_at = Some(now);
-                self.press(car, Button::Car(self.far_end(car)));
+        if seen.driven.is_none() {
+            if self.sights[car].living && !seen.lamps.contains(&far) {
+                self.press(car, far);
             }
-        } else if !scene.faults().stuck && scene.seen.car.speed.abs() >= FAST {
-            self.command_car(car, motor_fault(true));
-            since = now;
+        } else if !stuck && seen.speed.abs() >= FAST {
+            self.switch(car, Switch::Motor, true);
+            return End::AfterHang(now);
         }
-        End::AfterHang { since, pressed_at }
-    }
-
-    /// Without power no car hangs: one that is stuck is freed, and flies anew once the power is back.
-    fn put_off_hang(&mut self, car: usize, now: Duration) -> End {
-        if self.scene.cars[car].faults().stuck {
-            self.command_car(car, motor_fault(false));
-        }
-        End::AfterHang { since: now, pressed_at: None }
+        End::AfterHang(since)
     }
 
     fn far_end(&self, car: usize) -> Floor {
@@ -200,33 +172,21 @@ impl Stage {
         }
     }
 
-    fn put_right(&mut self, fault: ScheduledFault) -> Result<(), DemoError> {
-        let car = fault.node;
-        match fault.kind {
-            FaultKind::Kill => self.start(car)?,
-            FaultKind::Suspension => self.resume(car),
-            FaultKind::LineCut => self.command_car(car, line_fault(false)),
-            FaultKind::NetworkCut => self.wire(car, Cable::Whole),
-            FaultKind::Hang => {
-                self.command_car(car, motor_fault(false));
-                self.bring_back(car)?;
-            }
-            FaultKind::Obstruction => self.command_car(car, obstruct(false)),
-            FaultKind::StopSwitch => self.command_car(car, stop(false)),
-            FaultKind::PowerCut => self.power_up()?,
-        }
-        Ok(())
-    }
-
-    /// Every node that has ended or is suspended runs again, no matter what stopped it.
     fn bring_all_back(&mut self) -> Result<(), DemoError> {
         if self.scene.power == Power::Off {
             self.power_up()?;
         }
-        (0..self.actors.len()).try_for_each(|car| self.bring_back(car))
+        (0..self.actors.len()).try_for_each(|car| self.heal(car))
     }
 
-    fn bring_back(&mut self, car: usize) -> Result<(), DemoError> {
+    /// Puts everything right at a car. Its node runs again, no matter what stopped it.
+    fn heal(&mut self, car: usize) -> Result<(), DemoError> {
+        for switch in Switch::ALL {
+            if self.scene.cars[car].is(switch) {
+                self.switch(car, switch, false);
+            }
+        }
+        self.wire(car, Cable::Whole);
         self.resume(car);
         if self.scene.cars[car].node.life == Life::Hung {
             self.clear_hang(car, "the motor moves the car again");

@@ -6,7 +6,7 @@ use rustix::process::Signal;
 use super::Stage;
 use crate::clearance::{self, Clearance};
 use crate::demo::error::DemoError;
-use crate::demo::scene::{Life, Power, Weight};
+use crate::demo::scene::{Life, Power, Switch, Weight};
 use crate::journal::Account;
 use crate::mesh::Cable;
 
@@ -14,6 +14,10 @@ use crate::mesh::Cable;
 pub(super) const HANG_NOT_CLEARED: &str = "hung: clear it (x), then start it";
 
 impl Stage {
+    pub(super) fn switch(&mut self, car: usize, switch: Switch, on: bool) {
+        self.command_car(car, switch.words(on).0);
+    }
+
     pub(super) fn kill(&mut self, car: usize) {
         if let Some(node) = self.actors[car].node.take() {
             node.kill();
@@ -30,7 +34,6 @@ impl Stage {
             return Ok(());
         }
         let (weight, text) = match &self.scene.cars[car].node.life {
-            // It would refuse, and say so in its log alone.
             Life::Hung => (Weight::Bad, HANG_NOT_CLEARED),
             Life::Suspended => (Weight::Notable, "the node is suspended (z resumes it)"),
             Life::Starting | Life::Running => (Weight::Notable, "the node is already running"),
@@ -85,8 +88,6 @@ impl Stage {
             self.log(Some(car), Weight::Notable, "no hang to clear");
             return;
         }
-        // Its page is of no more use.
-        self.actors[car].caretaker = None;
         let by = Clearance { operator: "demo", reason, account: &Account::of_process() };
         let (weight, text) = match clearance::clear(&self.site.data_dir(car), None, by) {
             Ok(Some(_)) => {
@@ -103,16 +104,14 @@ impl Stage {
     /// it is: cars where they are, latches, and whatever stands in a door.
     pub(super) fn cut_power(&mut self) {
         self.scene.power = Power::Off;
-        let caretakers = self.actors.iter_mut().filter_map(|actor| actor.caretaker.take());
-        kill_all(caretakers.collect());
-        let nodes = self.actors.iter_mut().map(|actor| actor.node.take());
-        let nodes: Vec<_> = nodes.collect();
-        for (car, node) in nodes.iter().enumerate() {
-            if node.is_some() {
+        let mut nodes = Vec::new();
+        for car in 0..self.actors.len() {
+            if let Some(node) = self.actors[car].node.take() {
+                nodes.push(node);
                 self.lose_node(car);
             }
         }
-        kill_all(nodes.into_iter().flatten().collect());
+        kill_all(nodes);
         for car in 0..self.actors.len() {
             self.command_car(car, "fault panel restart");
         }
@@ -124,9 +123,7 @@ impl Stage {
         self.log(None, Weight::Notable, "the power is back: every node starts");
         for car in 0..self.actors.len() {
             // A hung one would only refuse.
-            if self.scene.cars[car].node.life == Life::Hung {
-                self.start_caretaker(car)?;
-            } else {
+            if self.scene.cars[car].node.life != Life::Hung {
                 self.start(car)?;
             }
         }

@@ -1,6 +1,6 @@
 //! What the stage does with the changes that the threads report.
 
-use std::time::Duration;
+use std::collections::BTreeMap;
 
 use elevator_fleet::model::NodeId;
 use elevator_fleet::node::{OrderStatus, Status};
@@ -10,7 +10,7 @@ use liftmesh_harness::account::{Sight, Verdict};
 use super::{LATE, SETTLE, Stage, silent};
 use crate::demo::error::DemoError;
 use crate::demo::lines::Update;
-use crate::demo::scene::{Life, Weight};
+use crate::demo::scene::{Life, Switch, Weight};
 use crate::mesh::Cable;
 
 impl Stage {
@@ -38,32 +38,27 @@ impl Stage {
     fn see(&mut self, car: usize, seen: SimulatorState) {
         let now = self.now();
         let scene = &mut self.scene.cars[car];
-        let before = scene.faults();
+        let before = Switch::ALL.map(|switch| scene.is(switch));
         scene.seen = seen;
         let has_node =
             scene.node.life == Life::Running && scene.seen.controller != Controller::Absent;
         let actor = &mut self.actors[car];
-        actor.settled_since = has_node.then(|| actor.settled_since.unwrap_or(now));
-        actor.still_since = (!has_node).then(|| actor.still_since.unwrap_or(now));
-        let lasts = |since: Duration, limit| now.saturating_sub(since) >= limit;
-        let living = actor.settled_since.is_some_and(|at| lasts(at, SETTLE));
-        let stands_still = actor.still_since.is_some_and(|at| lasts(at, LATE));
+        if actor.attended.0 != has_node {
+            actor.attended = (has_node, now);
+        }
+        let lasts = now.saturating_sub(actor.attended.1);
+        let living = has_node && lasts >= SETTLE;
         let mut sight = Sight::new(&scene.seen.car, living);
-        if stands_still {
+        if !has_node && lasts >= LATE {
             // A door that was left open serves nobody.
             sight.serves = None;
         }
-        let faults = scene.faults();
+        let after = Switch::ALL.map(|switch| scene.is(switch));
         let verdicts = self.account.observe(&scene.name, &sight, now);
         self.sights[car] = sight;
-        for (is, was, set, unset) in [
-            (faults.stuck, before.stuck, "motor stuck", "motor freed"),
-            (faults.obstructed, before.obstructed, "door obstructed", "door free"),
-            (faults.stopped, before.stopped, "stop switch pulled", "stop switch pushed"),
-            (faults.unplugged, before.unplugged, "panel line cut", "panel line plugged"),
-        ] {
+        for ((switch, was), is) in Switch::ALL.into_iter().zip(before).zip(after) {
             if is != was {
-                self.log(Some(car), Weight::Notable, if is { set } else { unset });
+                self.log(Some(car), Weight::Notable, switch.words(is).1);
             }
         }
         for verdict in verdicts {
@@ -102,18 +97,15 @@ impl Stage {
             Life::Starting | Life::Running => {}
         }
         let before = std::mem::replace(&mut node.said, said);
-        let after = self.scene.cars[car].node.said.as_ref();
-        let peers = |status: &Status| -> Vec<NodeId> {
-            status.peers.iter().map(|peer| peer.node.clone()).collect()
+        let peers = |status: Option<&Status>| -> Option<Vec<NodeId>> {
+            Some(status?.peers.iter().map(|peer| peer.node.clone()).collect())
         };
-        if let (Some(before), Some(after)) = (before, after) {
-            let (before, after) = (peers(&before), peers(after));
-            let lost: Vec<_> = before.iter().filter(|one| !after.contains(one)).collect();
-            let found: Vec<_> = after.iter().filter(|one| !before.contains(one)).collect();
-            for peer in lost {
+        if let (Some(before), Some(after)) = (peers(before.as_deref()), peers(node.said.as_deref()))
+        {
+            for peer in before.iter().filter(|one| !after.contains(one)) {
                 self.log(Some(car), Weight::Notable, format!("no longer hears {peer}"));
             }
-            for peer in found {
+            for peer in after.iter().filter(|one| !before.contains(one)) {
                 self.log(Some(car), Weight::Plain, format!("hears {peer}"));
             }
         }
@@ -122,30 +114,27 @@ impl Stage {
     /// Also where no node says anything any more: then nobody leads, and no order is known.
     pub(super) fn review_nodes(&mut self) {
         self.gather_orders();
-        let node_states = self.scene.node_states();
-        if let Some(master) = self.leadership.observe(&node_states) {
-            let leads = self.site.cars.iter().position(|name| *name == master);
+        let master = self.scene.agreed_master().cloned();
+        let is_news = master != self.scene.leader && !self.scene.rotates();
+        if let Some(master) = master.as_ref().filter(|_| is_news) {
+            let leads = self.site.cars.iter().position(|name| name == master);
             self.log(leads, Weight::Notable, "is the master");
         }
+        self.scene.leader = master;
     }
 
-    /// Every order that some node knows, as the node knows it that has most to say.
+    /// Every order that some node knows, as one of them says.
     fn gather_orders(&mut self) {
-        let mut orders: Vec<OrderStatus> = Vec::new();
-        let views = self.scene.cars.iter().filter_map(|car| car.node.view());
-        for order in views.flat_map(|view| &view.orders) {
-            match orders.iter_mut().find(|known| known.call == order.call) {
-                None => orders.push(order.clone()),
-                Some(known) => {
-                    known.waited = known.waited.max(order.waited);
-                    known.holders = known.holders.max(order.holders);
-                    known.promised |= order.promised;
-                    if known.car.is_none() {
-                        known.car.clone_from(&order.car);
-                    }
-                }
+        let mut orders: BTreeMap<_, OrderStatus> = BTreeMap::new();
+        for order in
+            self.scene.cars.iter().filter_map(|car| car.node.view()).flat_map(|it| &it.orders)
+        {
+            let known = orders.entry(&order.call).or_insert_with(|| order.clone());
+            if (order.promised, order.holders) > (known.promised, known.holders) {
+                *known = order.clone();
             }
         }
+        let mut orders: Vec<_> = orders.into_values().collect();
         orders.sort_by_key(|order| std::cmp::Reverse(order.waited));
         self.scene.orders = orders;
     }

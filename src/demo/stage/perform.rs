@@ -1,59 +1,52 @@
 //! What the stage does of its own accord, once per picture.
 
 use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 use std::time::Duration;
 
 use elevator_driver::Button;
 use elevator_fleet::model::Call;
-use elevator_simulator::car::load_of;
+use elevator_simulator::building::Passenger;
 
-use super::{Course, Drain, Stage, drain_limit, fleet_limit};
+use super::Stage;
 use crate::demo::error::{DemoError, log_of};
-use crate::demo::leadership::agree;
 use crate::demo::scene::{Life, Phase, Weight};
 use crate::demo::traffic::Deed;
 
 /// The drain ends once no lamp has been lit for this long: an order may be on its way to a lamp.
 const DARK: Duration = Duration::from_secs(1);
 
+/// How long the fleet may take to form.
+const FLEET_LIMIT: Duration = Duration::from_secs(45);
+
+/// How long the last orders may take, and the healing of the last faults.
+const DRAIN_LIMIT: Duration = Duration::from_mins(10);
+
 impl Stage {
-    pub(super) fn perform(&mut self) -> Result<Course, DemoError> {
+    pub(super) fn perform(&mut self) -> Result<ControlFlow<()>, DemoError> {
         let now = self.now();
         let passed = now.saturating_sub(self.ticked_at);
         self.ticked_at = now;
         self.let_chaos_act(now)?;
-        let course = match self.scene.phase {
-            Phase::Starting => {
-                self.start_traffic_once_ready(now)?;
-                Course::On
-            }
-            Phase::Traffic => {
-                self.let_passengers_act(now, passed);
-                Course::On
-            }
-            Phase::Paused => Course::On,
-            Phase::Draining => self.drain(now)?,
-        };
+        let mut course = ControlFlow::Continue(());
+        match self.scene.phase {
+            Phase::Starting => self.start_traffic_once_ready(now)?,
+            Phase::Traffic => self.let_passengers_act(passed),
+            Phase::Paused => {}
+            Phase::Draining => course = self.drain(now)?,
+        }
+        let is_due = |planned| now >= self.ready_at.unwrap_or(now) + planned;
         if matches!(self.scene.phase, Phase::Traffic | Phase::Paused)
-            && self
-                .args
-                .duration
-                .is_some_and(|planned| now >= self.ready_at.unwrap_or(now) + planned)
+            && self.args.duration.is_some_and(is_due)
         {
-            self.begin_drain(now);
+            self.scene.phase = Phase::Draining;
+            self.draining_since = Some(now);
+            let limit = DRAIN_LIMIT.as_secs();
+            let text = format!("no more passengers; serving the last orders, for up to {limit} s");
+            self.log(None, Weight::Notable, text);
         }
         self.bring_scene_in_line(now);
         Ok(course)
-    }
-
-    fn begin_drain(&mut self, now: Duration) {
-        let open = self.account.lit().count();
-        let limit = drain_limit(self.args.floors, self.actors.len(), open, self.args.chaos);
-        self.scene.phase = Phase::Draining;
-        self.drain = Some(Drain { since: now, limit });
-        let limit = limit.as_secs();
-        let text = format!("no more passengers; serving the last orders, for up to {limit} s");
-        self.log(None, Weight::Notable, text);
     }
 
     fn start_traffic_once_ready(&mut self, now: Duration) -> Result<(), DemoError> {
@@ -63,13 +56,12 @@ impl Stage {
             self.log(None, Weight::Notable, "the fleet is ready; passengers come");
             return Ok(());
         };
-        let limit = fleet_limit(self.actors.len());
-        if now < limit {
+        if now < FLEET_LIMIT {
             return Ok(());
         }
         let log = self.actors[car].node.as_ref().map(log_of);
         Err(DemoError::NotReady {
-            seconds: limit.as_secs(),
+            seconds: FLEET_LIMIT.as_secs(),
             missing: format!("node {} {missing}", self.site.name(car)),
             log: log.unwrap_or_default(),
         })
@@ -90,22 +82,21 @@ impl Stage {
                 return Some((car, missing));
             }
         }
-        let unled = self.leadership.last.is_none();
-        unled.then_some((0, "and the others have not agreed on a master"))
+        self.scene.leader.is_none().then_some((0, "and the others do not follow one master"))
     }
 
-    fn let_passengers_act(&mut self, now: Duration, passed: Duration) {
+    fn let_passengers_act(&mut self, passed: Duration) {
         self.traffic += passed;
-        let traffic = self.traffic;
-        while let Some(arrival) = self.arrivals.next_if(|one| one.at <= traffic) {
-            self.crowd.join(&arrival);
-            let text = format!("passenger {} → {}", arrival.from, arrival.to);
-            self.log(None, Weight::Plain, text);
-        }
-        for deed in self.crowd.step(now, &self.sights) {
+        let cars: Vec<_> = (self.scene.cars.iter().zip(&self.sights))
+            .map(|(car, sight)| (&car.seen.car, sight.living))
+            .collect();
+        for deed in self.passengers.step(self.traffic, &cars) {
             match deed {
+                Deed::Come(Passenger { from, to, .. }) => {
+                    self.log(None, Weight::Plain, format!("passenger {from} → {to}"));
+                }
                 Deed::Press(car, button) => self.press(car, button),
-                Deed::Arrived => self.scene.arrived += 1,
+                Deed::Load(car, percent) => self.command_car(car, format!("load {percent}")),
             }
         }
     }
@@ -119,32 +110,31 @@ impl Stage {
         }
     }
 
-    fn drain(&mut self, now: Duration) -> Result<Course, DemoError> {
+    fn drain(&mut self, now: Duration) -> Result<ControlFlow<()>, DemoError> {
         let attended = self.attended();
         let is_lit = self.account.lit().any(|(_, panels)| !panels.is_disjoint(&attended));
         let unhealed = self.unhealed();
         if is_lit || unhealed.is_some() {
             self.dark_since = None;
         }
-        let dark_since = *self.dark_since.get_or_insert(now);
-        let drained = !is_lit && unhealed.is_none() && now.saturating_sub(dark_since) >= DARK;
-        let drain = self.drain.filter(|drain| !drained && now < drain.since + drain.limit);
-        if drain.is_some() {
-            return Ok(Course::On);
+        let lasts = |since: Duration, limit| now.saturating_sub(since) >= limit;
+        let is_drained =
+            !is_lit && unhealed.is_none() && lasts(*self.dark_since.get_or_insert(now), DARK);
+        if !is_drained && !self.draining_since.is_some_and(|since| lasts(since, DRAIN_LIMIT)) {
+            return Ok(ControlFlow::Continue(()));
         }
         self.close_account();
-        let seconds = self.drain.map_or(0, |drain| drain.limit.as_secs());
-        if !self.lost.is_empty() {
-            return Ok(Course::Over);
+        let seconds = DRAIN_LIMIT.as_secs();
+        match unhealed {
+            // It is told instead.
+            _ if !self.lost.is_empty() => Ok(ControlFlow::Break(())),
+            Some(missing) => Err(DemoError::NotHealed { seconds, missing }),
+            None if self.unserved.is_empty() => Ok(ControlFlow::Break(())),
+            None => {
+                let orders = std::mem::take(&mut self.unserved);
+                Err(DemoError::Unserved { seconds, orders })
+            }
         }
-        if let Some(missing) = unhealed {
-            return Err(DemoError::NotHealed { seconds, missing });
-        }
-        if !self.unserved.is_empty() {
-            let orders = std::mem::take(&mut self.unserved);
-            return Err(DemoError::Unserved { seconds, orders });
-        }
-        Ok(Course::Over)
     }
 
     /// No car comes any more: what is still lit stays unserved.
@@ -154,27 +144,18 @@ impl Stage {
         }
     }
 
-    /// What is still wrong after chaos: a fault lasts, a car is not in service, or the nodes are
-    /// not of one mind. Without chaos nothing needs to be healed.
+    /// What is still wrong after chaos: a fault lasts, a car is not in service, or the nodes do not
+    /// follow one master or have different stores (E1, O7). Without chaos nothing needs to be
+    /// healed.
     fn unhealed(&self) -> Option<String> {
         if self.chaos.as_ref()?.lasts() {
             return Some("a fault lasts".to_owned());
         }
-        let missing = self.missing();
-        let missing = missing.map(|(car, what)| format!("node {} {what}", self.site.name(car)));
-        missing.or_else(|| self.disagreement())
-    }
-
-    /// Whether all nodes are of one mind about who leads, and have equal stores (E1, O7).
-    fn disagreement(&self) -> Option<String> {
-        let nodes = self.scene.cars.iter();
-        let (nodes, stores): (Vec<_>, BTreeSet<_>) = nodes
-            .filter_map(|car| car.node.view().map(|view| (&car.name, view)))
-            .map(|(name, view)| ((name, &view.node_state), view.digest))
-            .unzip();
-        if let Err(discord) = agree(self.args.election, &nodes) {
-            return Some(discord.to_string());
+        if let Some((car, missing)) = self.missing() {
+            return Some(format!("node {} {missing}", self.site.name(car)));
         }
+        let views = self.scene.cars.iter().filter_map(|car| car.node.view());
+        let stores: BTreeSet<_> = views.map(|view| view.digest).collect();
         (stores.len() > 1).then(|| "the stores of the nodes are not equal".to_owned())
     }
 
@@ -182,21 +163,13 @@ impl Stage {
         self.review_nodes();
         self.scene.elapsed = now;
         self.scene.tally = self.account.tally();
-        self.scene.leader = self.leadership.leader.clone();
-        self.scene.master_changes = self.leadership.changes();
-        for floor in self.scene.floors.floors() {
-            let waiting = self.crowd.waiting_at(floor);
-            self.scene.waiting[usize::from(floor.index())] = waiting;
-        }
-        for index in 0..self.scene.cars.len() {
-            let riding = self.crowd.riding_in(index);
-            let car = &mut self.scene.cars[index];
+        self.scene.arrived = self.passengers.arrived();
+        let floors = self.scene.floors.floors();
+        self.scene.waiting = floors.map(|floor| self.passengers.waiting_at(floor)).collect();
+        for (index, car) in self.scene.cars.iter_mut().enumerate() {
+            car.riding = self.passengers.riding_in(index);
             if car.node.life != Life::Running {
                 car.node.said = None;
-            }
-            if car.riding != riding {
-                car.riding = riding;
-                self.command_car(index, format!("load {}", load_of(riding)));
             }
         }
     }
