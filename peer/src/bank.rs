@@ -1,24 +1,25 @@
 //! One run of a cell in the simulator of `elevator-core`.
 
+use std::time::Duration;
+
 use anyhow::{Result, bail};
 use elevator_core::components::{Accel, Route, Speed, Weight};
 use elevator_core::config::{
     BuildingConfig, ElevatorConfig, ElevatorConfigId, PassengerSpawnConfig, SimConfig,
     SimulationParams,
 };
-use elevator_core::dispatch::{
-    BuiltinReposition, EtdDispatch, LookDispatch, NearestCarDispatch, RsrDispatch, ScanDispatch,
-};
+use elevator_core::dispatch::{BuiltinReposition, EtdDispatch};
 use elevator_core::entity::{ElevatorId, EntityId};
 use elevator_core::events::Event;
 use elevator_core::ids::GroupId;
 use elevator_core::sim::Simulation;
 use elevator_core::stop::{StopConfig, StopId};
+use elevator_simulator::building::{Building, Journey, MASS, Passenger};
 
 use crate::driver::Driver;
-use crate::score::{Journey, Score, ratio};
-use crate::strategy::{Parking, Peer, Strategy};
-use crate::suite::{Building, Cell, LONGEST_RUN, MASS, Passenger};
+use crate::score::{Score, ratio};
+use crate::strategy::Strategy;
+use crate::suite::LONGEST_RUN;
 
 /// Steps of the simulator per second.
 pub(crate) const TICKS: u32 = 20;
@@ -43,25 +44,17 @@ pub(crate) struct Bank {
 }
 
 impl Bank {
-    fn new(building: Building, peer: Peer, parking: Parking) -> Result<Self> {
-        let config = config(building);
-        let mut sim = match peer {
-            Peer::Etd => Simulation::new(&config, EtdDispatch::default()),
-            Peer::Rsr => Simulation::new(&config, RsrDispatch::default()),
-            Peer::Nearest => Simulation::new(&config, NearestCarDispatch::new()),
-            Peer::Look => Simulation::new(&config, LookDispatch::new()),
-            Peer::Scan => Simulation::new(&config, ScanDispatch::new()),
-        }?;
-        if let Some(kind) = match parking {
-            Parking::None => None,
-            Parking::Adaptive => Some(BuiltinReposition::Adaptive),
-        } {
+    /// Its own dispatch is `etd`.
+    fn new(building: &Building, adaptive: bool) -> Result<Self> {
+        let mut sim = Simulation::new(&config(building), EtdDispatch::default())?;
+        if adaptive {
+            let kind = BuiltinReposition::Adaptive;
             let Some(strategy) = kind.instantiate() else { bail!("no strategy {kind}") };
             sim.set_reposition(GroupId(0), strategy, kind);
         }
-        let floors = 0..u32::from(building.floors());
+        let floors = 0..u32::from(building.floors.get());
         let stops = floors.filter_map(|floor| sim.stop_entity(StopId(floor))).collect();
-        let numbers = (0..).take(Building::CARS);
+        let numbers = (0..).take(building.cars);
         let cars = numbers.filter_map(|car| sim.elevator_entity(ElevatorConfigId(car)));
         let cars = cars.filter_map(|car| sim.elevator_id(car)).collect();
         Ok(Self { sim, stops, cars, tick: 0 })
@@ -117,49 +110,47 @@ impl Bank {
 }
 
 /// Runs a strategy on these passengers.
-pub(crate) fn run(cell: Cell, passengers: &[Passenger], strategy: Strategy) -> Result<Score> {
-    let (peer, parking, mut driver) = match strategy {
-        Strategy::Peer(peer, parking) => (peer, parking, None),
-        Strategy::Ours(ours) => {
-            (Peer::Nearest, Parking::None, Some(Driver::new(cell.building, ours)?))
-        }
-    };
-    let mut bank = Bank::new(cell.building, peer, parking)?;
+pub(crate) fn run(
+    building: &Building,
+    passengers: &[Passenger],
+    strategy: Strategy,
+) -> Result<Score> {
+    let mut driver = Driver::new(building, strategy)?;
+    let mut bank = Bank::new(building, strategy == Strategy::EtdAdaptive)?;
     let mut trips = vec![Journey::default(); passengers.len()];
     let (mut next, mut inside) = (0, 0);
     let (mut riding, mut wrong) = (0, 0);
-    while bank.now() < LONGEST_RUN && (next < passengers.len() || inside > 0) {
-        while let Some(trip) = passengers.get(next).filter(|trip| trip.arrival <= bank.now()) {
+    loop {
+        let now = Duration::from_secs_f64(bank.now());
+        if now >= LONGEST_RUN || next == passengers.len() && inside == 0 {
+            break;
+        }
+        while let Some(trip) = passengers.get(next).filter(|trip| trip.arrival <= now) {
             next += 1;
             inside += 1;
-            let (from, to) = (StopId(trip.from.into()), StopId(trip.to.into()));
+            let [from, to] = [trip.from, trip.to].map(|floor| StopId(floor.index().into()));
             let rider = bank.sim.spawn_rider(from, to, MASS)?;
             bank.sim.set_rider_tag(rider, u64::try_from(next)?)?;
-            if let Some(driver) = &mut driver {
-                driver.handle_arrival(rider.entity(), trip)?;
-            }
         }
-        let now = bank.now();
         bank.step(driver.as_mut())?;
         for event in bank.sim.drain_events() {
-            let (car, trip, at) = match event {
-                Event::RiderBoarded { elevator, tag, .. } => (elevator, tag, Passing::In),
-                Event::RiderExited { elevator, tag, .. } => (elevator, tag, Passing::Out),
+            let (car, tag, has_boarded) = match event {
+                Event::RiderBoarded { elevator, tag, .. } => (elevator, tag, true),
+                Event::RiderExited { elevator, tag, .. } => (elevator, tag, false),
                 _ => continue,
             };
-            let Some(trip) = usize::try_from(trip)?.checked_sub(1).and_then(|i| trips.get_mut(i))
+            let Some(trip) = usize::try_from(tag)?.checked_sub(1).and_then(|i| trips.get_mut(i))
             else {
                 bail!("a rider without a tag");
             };
-            match at {
-                Passing::In => trip.boarded = Some(now),
-                Passing::Out => {
-                    trip.exited = Some(now);
-                    inside -= 1;
-                }
+            if has_boarded {
+                trip.boarded = Some(now);
+            } else {
+                trip.exited = Some(now);
+                inside -= 1;
             }
             let Some(car) = bank.sim.elevator_id(car) else { bail!("a rider without a car") };
-            bank.sim.hold_door(car, ticks(Building::TRANSFER))?;
+            bank.sim.hold_door(car, ticks(building.transfer.mean().as_secs_f64()))?;
         }
         if bank.tick.is_multiple_of(TICKS) {
             let (all, away) = bank.riding();
@@ -167,44 +158,36 @@ pub(crate) fn run(cell: Cell, passengers: &[Passenger], strategy: Strategy) -> R
             wrong += away;
         }
     }
-    let mut score = Score::of(passengers, &trips);
-    score.wrong_way = 100.0 * ratio(wrong, riding);
-    score.plan_micros = driver.map_or(0.0, |driver| driver.plan_micros());
-    Ok(score)
+    let wrong_way = 100.0 * ratio(wrong, riding);
+    Ok(Score { wrong_way, ..Score::of(passengers, &trips) })
 }
 
-/// Through the door.
-enum Passing {
-    In,
-    Out,
-}
-
-fn config(building: Building) -> SimConfig {
+fn config(building: &Building) -> SimConfig {
     let stop = |floor: u8| StopConfig {
         id: StopId(floor.into()),
         name: floor.to_string(),
-        position: f64::from(floor) * Building::FLOOR_HEIGHT,
+        position: f64::from(floor) * building.floor_height,
     };
     let elevator = |car| ElevatorConfig {
         id: ElevatorConfigId(car),
         name: car.to_string(),
-        max_speed: Speed::from(Building::SPEED),
-        acceleration: Accel::from(Building::ACCELERATION),
-        deceleration: Accel::from(Building::ACCELERATION),
-        weight_capacity: Weight::from(building.rated_load()),
+        max_speed: Speed::from(building.rated_speed),
+        acceleration: Accel::from(building.acceleration),
+        deceleration: Accel::from(building.acceleration),
+        weight_capacity: Weight::from(building.rated_load),
         starting_stop: StopId(0),
-        door_open_ticks: ticks(Building::DWELL),
-        door_transition_ticks: ticks(Building::DOOR),
+        door_open_ticks: ticks(building.dwell),
+        door_transition_ticks: ticks(building.door_opening),
         ..ElevatorConfig::default()
     };
     SimConfig {
         building: BuildingConfig {
-            name: format!("{building:?}"),
-            stops: (0..building.floors()).map(stop).collect(),
+            name: building.name.clone(),
+            stops: (0..building.floors.get()).map(stop).collect(),
             lines: None,
             groups: None,
         },
-        elevators: (0..).take(Building::CARS).map(elevator).collect(),
+        elevators: (0..).take(building.cars).map(elevator).collect(),
         simulation: SimulationParams { ticks_per_second: f64::from(TICKS) },
         passenger_spawning: PassengerSpawnConfig {
             mean_interval_ticks: 1,
@@ -216,19 +199,17 @@ fn config(building: Building) -> SimConfig {
 
 #[cfg(test)]
 mod tests {
-    use elevator_simulator::building::Pattern;
-
     use super::*;
-    use crate::strategy::Ours;
+    use crate::suite::Cell;
 
     #[test]
     fn our_cars_serve_everyone_and_carry_nobody_the_wrong_way() {
-        let cell = Cell { building: Building::A12, pattern: Pattern::Lunch, rate: 8 };
-        let passengers = cell.passengers(6).expect("the suite");
-        for ours in Ours::all() {
-            let score = run(cell, &passengers, Strategy::Ours(ours)).expect("a run");
-            assert!((score.served - 100.0).abs() < 1e-9, "{ours:?}: {score:?}");
-            assert!(score.wrong_way.abs() < 1e-9, "{ours:?}: {score:?}");
+        let cells = Cell::all();
+        let cell = cells.iter().find(|cell| cell.to_string() == "A12_lunch_8").expect("a cell");
+        for ours in Strategy::ours() {
+            let score = run(&cell.building, &cell.passengers(6), ours).expect("a run");
+            assert!((score.served - 100.0).abs() < 1e-9, "{ours}: {score:?}");
+            assert!(score.wrong_way.abs() < 1e-9, "{ours}: {score:?}");
         }
     }
 }

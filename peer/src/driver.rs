@@ -4,19 +4,16 @@
 //! position, door, load and car calls. It sees no destination before the passenger is in the car,
 //! and not how many wait behind a button. The simulated passengers press a button again if a car
 //! leaves them behind.
-//!
-//! In destination mode it sees which trips are wanted and since when, and passengers board only the
-//! car that they were told.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use elevator_core::components::ElevatorPhase;
 use elevator_core::door::DoorState;
-use elevator_core::entity::{ElevatorId, EntityId};
-use elevator_driver::{Direction, Floor, FloorCount};
+use elevator_core::entity::ElevatorId;
+use elevator_driver::{Direction, Floor};
 use elevator_fleet::car::CarSettings;
 use elevator_fleet::dispatch::{
     Bank as Situation, CarSituation, Dispatcher, HallDemand, Kinematics, Plan, collective_stop,
@@ -25,10 +22,10 @@ use elevator_fleet::model::{
     Availability, CarPhase, CarView, FloorSet, HallCall, Mode, NodeId, Timestamp,
 };
 
+use elevator_simulator::building::Building;
+
 use crate::bank::{Bank, TICKS};
-use crate::kiosks::{Kiosks, taken_up};
-use crate::strategy::Ours;
-use crate::suite::{Building, MASS, Passenger};
+use crate::strategy::Strategy;
 
 /// The plan is made at each change of its inputs, and at least once in so many seconds.
 const REPLAN: f64 = 1.0;
@@ -44,10 +41,6 @@ struct Cabin {
     since: f64,
     /// The floor where it is or which it last passed.
     floor: Floor,
-    /// Where those get off whose trips it has taken up, in destination mode.
-    destinations: BTreeSet<Floor>,
-    /// Its door has been closed at the floor since the last tick.
-    has_closed: bool,
 }
 
 impl Cabin {
@@ -60,8 +53,7 @@ impl Cabin {
 /// Our dispatcher and the control of the cars.
 pub(crate) struct Driver {
     dispatcher: Box<dyn Dispatcher>,
-    /// Destination mode.
-    kiosks: Option<Kiosks>,
+    kinematics: Kinematics,
     floors: Vec<Floor>,
     cabins: Vec<Cabin>,
     /// The lit hall buttons, with the second of the run in which they were pressed.
@@ -71,52 +63,36 @@ pub(crate) struct Driver {
     planned_for: Vec<CarSituation>,
     planned_at: f64,
     is_dirty: bool,
-    plans: u32,
-    planning: Duration,
 }
 
 impl Driver {
-    pub(crate) fn new(building: Building, ours: Ours) -> Result<Self> {
-        let count = FloorCount::new(building.floors()).context("floors")?;
+    /// `None` for a strategy of the simulator.
+    pub(crate) fn new(building: &Building, strategy: Strategy) -> Result<Option<Self>> {
         let seconds = Duration::from_secs_f64;
         let kinematics = Kinematics {
-            floor_height: Building::FLOOR_HEIGHT,
-            rated_speed: Building::SPEED,
-            acceleration: Building::ACCELERATION,
+            floor_height: building.floor_height,
+            rated_speed: building.rated_speed,
+            acceleration: building.acceleration,
             // Practically none.
             jerk: 1e6,
-            door_opening: seconds(Building::DOOR),
-            door_closing: seconds(Building::DOOR),
-            dwell: seconds(Building::DWELL),
-            transfer: seconds(Building::TRANSFER),
+            door_opening: seconds(building.door_opening),
+            door_closing: seconds(building.door_closing),
+            dwell: seconds(building.dwell),
+            transfer: building.transfer.mean(),
         };
-        let floors: Result<Vec<_>, _> = (0..building.floors()).map(Floor::try_from).collect();
-        Ok(Self {
-            kiosks: (ours == Ours::Destination).then(Kiosks::default),
-            dispatcher: ours.dispatcher(kinematics, count, building.rated_load() / MASS),
-            floors: floors?,
+        let Some(dispatcher) = strategy.dispatcher(kinematics, building) else { return Ok(None) };
+        let floors = (0..building.floors.get()).map(Floor::try_from);
+        Ok(Some(Self {
+            dispatcher,
+            kinematics,
+            floors: floors.collect::<Result<_, _>>()?,
             cabins: Vec::new(),
             calls: BTreeMap::new(),
             plan: Plan::default(),
             planned_for: Vec::new(),
             planned_at: 0.0,
             is_dirty: true,
-            plans: 0,
-            planning: Duration::ZERO,
-        })
-    }
-
-    /// The mean time of a plan.
-    pub(crate) fn plan_micros(&self) -> f64 {
-        self.planning.as_secs_f64() * 1e6 / f64::from(self.plans.max(1))
-    }
-
-    /// Somebody comes to a landing.
-    pub(crate) fn handle_arrival(&mut self, rider: EntityId, passenger: &Passenger) -> Result<()> {
-        match &mut self.kiosks {
-            Some(kiosks) => kiosks.handle_arrival(rider, passenger),
-            None => Ok(()),
-        }
+        }))
     }
 
     /// Decides for each car what it does in the next tick.
@@ -124,19 +100,9 @@ impl Driver {
         if self.cabins.is_empty() {
             self.find_cabins(bank)?;
         }
-        match self.kiosks.take() {
-            Some(mut kiosks) => {
-                self.update_trips(bank, &mut kiosks);
-                self.kiosks = Some(kiosks);
-            }
-            None => self.update_calls(bank),
-        }
+        self.update_calls(bank);
         let situations = self.update_cabins(bank)?;
         self.plan(bank.now(), &situations);
-        if let Some(kiosks) = &mut self.kiosks {
-            let cars = self.cabins.iter().map(|cabin| (cabin.name.clone(), cabin.id));
-            kiosks.answer(bank, &self.plan, &cars.collect())?;
-        }
         for (car, situation) in situations.iter().enumerate() {
             self.control(bank, car, situation)?;
         }
@@ -152,8 +118,6 @@ impl Driver {
                 phase: ElevatorPhase::Idle,
                 since: 0.0,
                 floor: Floor::BOTTOM,
-                destinations: BTreeSet::new(),
-                has_closed: false,
             });
         }
         Ok(())
@@ -181,31 +145,6 @@ impl Driver {
         }
     }
 
-    /// Destination mode: a car that is open takes up the trips that it was given.
-    fn update_trips(&mut self, bank: &Bank, kiosks: &mut Kiosks) {
-        kiosks.update(bank);
-        for cabin in &mut self.cabins {
-            if std::mem::take(&mut cabin.has_closed) {
-                kiosks.leave_behind(&cabin.name, cabin.floor);
-            }
-            if cabin.phase != ElevatorPhase::Loading {
-                continue;
-            }
-            cabin.destinations.remove(&cabin.floor);
-            let Some(direction) = cabin.direction else { continue };
-            for (trip, to) in taken_up(&self.plan, &cabin.name, cabin.floor, direction) {
-                self.calls.remove(&trip);
-                self.plan.assignments.remove(&trip);
-                cabin.destinations.insert(to);
-                self.is_dirty = true;
-            }
-        }
-        for trip in kiosks.open_trips() {
-            self.is_dirty |= !self.calls.contains_key(&trip);
-            self.calls.entry(trip).or_insert(bank.now());
-        }
-    }
-
     /// The cars as their nodes would describe them.
     fn update_cabins(&mut self, bank: &Bank) -> Result<Vec<CarSituation>> {
         let now = bank.now();
@@ -214,13 +153,11 @@ impl Driver {
             let entity = cabin.id.entity();
             let car = bank.sim.world().elevator(entity).context("a car")?;
             if car.phase() != cabin.phase {
-                cabin.has_closed |= cabin.phase == ElevatorPhase::DoorClosing
-                    && car.phase() != ElevatorPhase::DoorOpening;
                 cabin.phase = car.phase();
                 cabin.since = now;
             }
             let position = bank.sim.world().position(entity).context("a position")?.value();
-            let place = position / Building::FLOOR_HEIGHT;
+            let place = position / self.kinematics.floor_height;
             let target = car.phase().moving_target().and_then(|stop| bank.floor_of(stop));
             let target = target.and_then(|floor| self.floors.get(usize::from(floor)).copied());
             let phase = match (car.phase(), target) {
@@ -231,7 +168,8 @@ impl Driver {
                 (_, Some(stop_at)) => {
                     let speed = bank.sim.velocity(entity).unwrap_or_default();
                     let direction = travel(speed, f64::from(stop_at.index()) - place);
-                    let next_stop = next_stop(place, speed, direction, stop_at, &self.floors);
+                    let next_stop =
+                        next_stop(place, speed, direction, stop_at, &self.kinematics, &self.floors);
                     CarPhase::Moving { direction, stop_at, next_stop }
                 }
                 (other, None) => bail!("a car is {other}"),
@@ -245,11 +183,11 @@ impl Driver {
             let calls = bank.sim.car_calls(cabin.id).iter();
             let calls = calls.filter_map(|call| bank.floor_of(call.floor));
             let calls = calls.filter_map(|floor| self.floors.get(usize::from(floor)).copied());
-            let calls: BTreeSet<_> = calls.chain(cabin.destinations.iter().copied()).collect();
             let elapsed = match car.door() {
                 // Each passenger restarts the dwell.
                 DoorState::Open { ticks_remaining, .. } => {
-                    Building::DWELL - f64::from(*ticks_remaining) / f64::from(TICKS)
+                    self.kinematics.dwell.as_secs_f64()
+                        - f64::from(*ticks_remaining) / f64::from(TICKS)
                 }
                 _ => now - cabin.since,
             };
@@ -264,7 +202,11 @@ impl Driver {
                 locked_out: FloorSet::default(),
                 mode: Mode::default(),
             };
-            situations.push(CarSituation { car: cabin.name.clone(), view, car_calls: calls });
+            situations.push(CarSituation {
+                car: cabin.name.clone(),
+                view,
+                car_calls: calls.collect(),
+            });
         }
         Ok(situations)
     }
@@ -286,15 +228,12 @@ impl Driver {
             assigned: self.plan.assignments.get(&call).cloned(),
         });
         let demand: Vec<_> = demand.collect();
-        let begun = Instant::now();
         self.plan = self.dispatcher.plan(&Situation {
             now: Timestamp::START + Duration::from_secs_f64(now),
             cars: situations,
             demand: &demand,
             parked: &BTreeMap::new(),
         });
-        self.planning += begun.elapsed();
-        self.plans += 1;
         self.planned_for = situations.to_vec();
         self.planned_at = now;
         self.is_dirty = false;
@@ -419,9 +358,17 @@ fn travel(speed: f64, way: f64) -> Direction {
 }
 
 /// The nearest floor at which the car can still stop, if it has not begun to brake for its target.
-fn next_stop(place: f64, speed: f64, way: Direction, stop_at: Floor, floors: &[Floor]) -> Floor {
-    let metres = speed * speed / (2.0 * Building::ACCELERATION) + speed.abs() / f64::from(TICKS);
-    let braking = metres / Building::FLOOR_HEIGHT;
+fn next_stop(
+    place: f64,
+    speed: f64,
+    way: Direction,
+    stop_at: Floor,
+    kinematics: &Kinematics,
+    floors: &[Floor],
+) -> Floor {
+    let Kinematics { acceleration, floor_height, .. } = kinematics;
+    let metres = speed * speed / (2.0 * acceleration) + speed.abs() / f64::from(TICKS);
+    let braking = metres / floor_height;
     let reachable = match way {
         Direction::Up => at((place + braking - 1e-6).ceil(), floors),
         Direction::Down => at((place - braking + 1e-6).floor(), floors),

@@ -1,15 +1,12 @@
-//! What passengers saw of a run, and the table of ratios.
+//! What passengers saw of runs, and their tables in Markdown.
 
-use crate::suite::{Passenger, WARM_UP};
+use std::fmt::Write;
+use std::time::Duration;
 
-/// What happened to a passenger.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Journey {
-    /// Seconds from the start of the run.
-    pub(crate) boarded: Option<f64>,
-    /// Seconds from the start of the run.
-    pub(crate) exited: Option<f64>,
-}
+use elevator_simulator::building::{Journey, Passenger};
+
+use crate::strategy::Strategy;
+use crate::suite::{Cell, WARM_UP};
 
 /// The figures of one run, or the mean of several.
 #[derive(Debug, Clone, Copy, Default)]
@@ -20,8 +17,6 @@ pub(crate) struct Score {
     pub(crate) awt: f64,
     /// Its 90th percentile, in seconds.
     pub(crate) p90: f64,
-    /// Per cent who waited for more than a minute.
-    pub(crate) over_60: f64,
     /// The longest wait, in seconds.
     pub(crate) longest: f64,
     /// Mean time from arrival to exit, in seconds.
@@ -29,37 +24,27 @@ pub(crate) struct Score {
     /// Per cent of the seconds that riders spent in a moving car that carried them away from their
     /// destination.
     pub(crate) wrong_way: f64,
-    /// Mean time of a plan, in microseconds; 0 for strategies of the simulator.
-    pub(crate) plan_micros: f64,
 }
 
 impl Score {
     /// The figures of the passengers who arrived after the warm-up.
     pub(crate) fn of(passengers: &[Passenger], trips: &[Journey]) -> Self {
-        let scored: Vec<_> =
-            passengers.iter().zip(trips).filter(|(trip, _)| trip.arrival >= WARM_UP).collect();
-        let since = |at: fn(&Journey) -> Option<f64>| {
-            let times = scored.iter().filter_map(|(passenger, trip)| {
-                at(trip).map(|time| (time - passenger.arrival).max(0.0))
-            });
-            times.collect::<Vec<f64>>()
+        let scored = passengers.iter().zip(trips).filter(|(it, _)| it.arrival >= WARM_UP);
+        let since = |at: fn(&Journey) -> Option<Duration>| -> Vec<f64> {
+            let time = |(it, trip): (&Passenger, &Journey)| Some((at(trip)?, it.arrival));
+            let times = scored.clone().filter_map(time);
+            times.map(|(at, arrival)| at.saturating_sub(arrival).as_secs_f64()).collect()
         };
         let mut waits = since(|trip| trip.boarded);
         waits.sort_by(f64::total_cmp);
         let totals = since(|trip| trip.exited);
-        let long = waits.iter().filter(|&&wait| wait > 60.0).count();
         Self {
-            served: 100.0 * ratio(totals.len(), scored.len()),
+            served: 100.0 * ratio(totals.len(), scored.count()),
             awt: mean(&waits),
-            p90: waits
-                .get((waits.len() * 9 / 10).min(waits.len().saturating_sub(1)))
-                .copied()
-                .unwrap_or_default(),
-            over_60: 100.0 * ratio(long, waits.len()),
+            p90: waits.get(waits.len() * 9 / 10).copied().unwrap_or_default(),
             longest: waits.last().copied().unwrap_or_default(),
             attd: mean(&totals),
-            wrong_way: 0.0,
-            plan_micros: 0.0,
+            ..Self::default()
         }
     }
 
@@ -70,12 +55,15 @@ impl Score {
             served: of(|score| score.served),
             awt: of(|score| score.awt),
             p90: of(|score| score.p90),
-            over_60: of(|score| score.over_60),
             longest: scores.iter().map(|score| score.longest).fold(0.0, f64::max),
             attd: of(|score| score.attd),
             wrong_way: of(|score| score.wrong_way),
-            plan_micros: of(|score| score.plan_micros),
         }
+    }
+
+    /// AWT, P90 and ATTD as shares of another's.
+    fn ratios(&self, other: &Self) -> [f64; 3] {
+        [self.awt / other.awt, self.p90 / other.p90, self.attd / other.attd]
     }
 }
 
@@ -89,9 +77,38 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() * ratio(1, values.len())
 }
 
-/// The geometric mean of ratios.
-pub(crate) fn geometric_mean(ratios: impl IntoIterator<Item = f64>) -> f64 {
-    mean(&ratios.into_iter().map(f64::ln).collect::<Vec<_>>()).exp()
+/// The figures of each strategy in each cell, with their ratios to the peer that has the shortest mean
+/// wait there; and the geometric means of the ratios over the cells. `scores` are by cell and strategy.
+pub(crate) fn tables(cells: &[Cell], strategies: &[Strategy], scores: &[Vec<Score>]) -> String {
+    let mut text =
+        "| cell | strategy | served % | AWT s | P90 s | longest s | ATTD s | wrong-way % | \
+                    AWT | P90 | ATTD |\n|---|---|---|---|---|---|---|---|---|---|---|\n"
+            .to_owned();
+    let mut logarithms = vec![Vec::new(); strategies.len()];
+    for (cell, scores) in cells.iter().zip(scores) {
+        let peers = strategies.iter().zip(scores).filter(|(strategy, _)| strategy.is_peer());
+        let best = peers.map(|(_, score)| score).min_by(|a, b| a.awt.total_cmp(&b.awt));
+        for ((strategy, score), logarithms) in strategies.iter().zip(scores).zip(&mut logarithms) {
+            let Score { served, awt, p90, longest, attd, wrong_way, .. } = score;
+            let ratios = score.ratios(best.unwrap_or(score));
+            logarithms.push(ratios.map(f64::ln));
+            let [wait, late, total] = ratios;
+            writeln!(
+                text,
+                "| {cell} | {strategy} | {served:.1} | {awt:.2} | {p90:.1} | {longest:.0} | {attd:.1} \
+                 | {wrong_way:.2} | {wait:.3} | {late:.3} | {total:.3} |"
+            )
+            .unwrap_or_default();
+        }
+    }
+    text += "\n| strategy | AWT | P90 | ATTD |\n|---|---|---|---|\n";
+    for (strategy, logarithms) in strategies.iter().zip(logarithms) {
+        let [wait, late, total] = [0, 1, 2].map(|figure| {
+            mean(&logarithms.iter().map(|of_cell| of_cell[figure]).collect::<Vec<_>>()).exp()
+        });
+        writeln!(text, "| {strategy} | {wait:.3} | {late:.3} | {total:.3} |").unwrap_or_default();
+    }
+    text
 }
 
 #[cfg(test)]
@@ -100,19 +117,25 @@ mod tests {
 
     #[test]
     fn passengers_of_the_warm_up_are_not_scored() {
-        let passenger = |arrival| Passenger { arrival, from: 0, to: 1 };
-        let trip = |boarded, exited| Journey { boarded: Some(boarded), exited: Some(exited) };
-        let passengers = [passenger(10.0), passenger(700.0), passenger(800.0)];
-        let trips = [trip(500.0, 600.0), trip(710.0, 740.0), trip(870.0, 900.0)];
-        let score = Score::of(&passengers, &trips);
-        let close = |figure: f64, expected: f64| (figure - expected).abs() < 1e-9;
-        assert!(close(score.awt, 40.0) && close(score.attd, 70.0), "{score:?}");
-        assert!(close(score.longest, 70.0) && close(score.p90, 70.0), "{score:?}");
-        assert!(close(score.over_60, 50.0) && close(score.served, 100.0), "{score:?}");
+        let seconds = Duration::from_secs;
+        let all = Cell::all()[0].passengers(1);
+        let passenger = |arrival| Passenger { arrival: seconds(arrival), ..all[0] };
+        let at = |time| Some(seconds(time));
+        let trip = |boarded, exited| Journey { boarded: at(boarded), exited: at(exited) };
+        let passengers = [passenger(10), passenger(700), passenger(800)];
+        let trips = [trip(500, 600), trip(710, 740), trip(870, 900)];
+        let Score { awt, attd, p90, longest, served, .. } = Score::of(&passengers, &trips);
+        let figures = format!("{awt} {attd} {p90} {longest} {served}");
+        assert_eq!(figures, "40 70 70 70 100");
     }
 
     #[test]
     fn ratios_are_averaged_by_their_logarithms() {
-        assert!((geometric_mean([0.5, 2.0]) - 1.0).abs() < 1e-12);
+        let strategies = [Strategy::Etd, Strategy::ours()[0]];
+        let score = |awt| Score { awt, p90: 1.0, attd: 2.0, ..Score::default() };
+        // Half as long as the other one's, and twice as long.
+        let scores = [[1.0, 0.5], [1.0, 2.0]].map(|cell| cell.map(score).to_vec());
+        let text = tables(&Cell::all()[..2], &strategies, &scores);
+        assert!(text.ends_with("| planner | 1.000 | 1.000 | 1.000 |\n"), "{text}");
     }
 }
