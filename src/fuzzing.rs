@@ -7,6 +7,5 @@
 pub use crate::cli::fuzzing::{Assigned, assign};
 pub use crate::config::fuzzing::settings;
 pub use crate::fleet_key::fuzzing::{key, key_files};
-pub use crate::journal::fuzzing::{Opened, journal};
 pub use crate::latch::fuzzing::latch;
 pub use crate::mqtt::fuzzing::{mqtt_call, mqtt_session};

@@ -11,7 +11,7 @@ use elevator_fleet::wire::codec::{
     open_packet, seal_packet,
 };
 use elevator_fleet::wire::keyring::{Keyring, Purpose, TAG};
-use elevator_fleet::wire::{Beacon, Delta, Echo, NodeState, Nonce, Piggybacked};
+use elevator_fleet::wire::{Beacon, Echo, NodeState, Nonce, Piggybacked};
 
 use crate::wire::{body_of, checked, delta, fleet_key, hello, keyring, node};
 
@@ -36,23 +36,16 @@ fn assert_same_again(beacon: &Beacon, length: usize, keys: &Keyring) {
 }
 
 pub(crate) fn beacon_seeds() -> Vec<Vec<u8>> {
-    let encode = |beacon: &Beacon, keys: &Keyring| encode_beacon(beacon, keys).expect("it fits");
-    let both = |beacon: Beacon| [encode(&beacon, &Keyring::default()), encode(&beacon, &keyring())];
-    beacons().into_iter().flat_map(both).collect()
-}
-
-/// Bytes with a header and a tag of the key for this purpose.
-fn tagged(purpose: Purpose, body: &[u8]) -> Vec<u8> {
-    let key = fleet_key();
-    let mut bytes = [&[b'L', b'M', VERSION, key.id()], body].concat();
-    bytes.extend(key.tag(purpose, &bytes));
-    bytes
+    let encode = |keys: &Keyring| encode_beacon(&busy_beacon(), keys).expect("it fits");
+    vec![encode(&Keyring::default()), encode(&keyring())]
 }
 
 /// The body of a beacon that somebody with the key has sealed, whatever it says: it is a beacon, or
 /// malformed, and never forged. The same body with a checksum means the same.
 pub(crate) fn sealed_beacon(body: &[u8]) {
-    let mut bytes = tagged(Purpose::Datagram, body);
+    let key = fleet_key();
+    let mut bytes = [&[b'L', b'M', VERSION, key.id()], body].concat();
+    bytes.extend(key.tag(Purpose::Datagram, &bytes));
     let sealed = decode_beacon(&bytes, &keyring());
     match &sealed {
         Ok(beacon) => assert_same_again(beacon, bytes.len(), &keyring()),
@@ -70,7 +63,7 @@ pub(crate) fn sealed_beacon(body: &[u8]) {
 }
 
 pub(crate) fn sealed_beacon_seeds() -> Vec<Vec<u8>> {
-    beacon_seeds().iter().step_by(2).map(|bytes| body_of(bytes)).collect()
+    vec![body_of(&beacon_seeds()[0])]
 }
 
 /// A datagram on the port of `ballot`: bare, and sealed with the key.
@@ -95,52 +88,35 @@ pub(crate) fn packet(bytes: &[u8]) {
     let last = datagram.len() - 1;
     datagram[last - bytes.len() % TAG] ^= 1;
     assert_eq!(open_packet(&datagram, &keyring()), Some(Err(WireError::Forged)));
-    // What is covered by a tag that is right, and too short to be anything.
-    let short = tagged(Purpose::Packet, bytes);
-    let opened = open_packet(&short, &keyring()).expect("it announces a key");
-    assert_eq!(opened.is_ok(), bytes.len() >= 28, "{opened:?}");
 }
 
 pub(crate) fn packet_seeds() -> Vec<Vec<u8>> {
     let display = DisplayData { temperature: Some(-105), time: 1_790_000_000, brightness: 30 };
-    let messages = [
-        Message::SensorRequest,
-        Message::SensorData(Reading { temperature: Some(-12), illuminance: Some(200) }),
-        Message::DisplayData(display),
-        Message::DisplayData(DisplayData { temperature: None, ..display }),
-    ];
+    let reading = Reading { temperature: Some(-12), illuminance: Some(200) };
+    let messages =
+        [Message::SensorRequest, Message::SensorData(reading), Message::DisplayData(display)];
     let encoded = messages.iter().filter_map(packet::encode);
     encoded.chain([vec![4, 0, 0, 1, 44], vec![5]]).collect()
 }
 
-fn beacons() -> [Beacon; 2] {
-    let quiet = Beacon {
+/// A beacon with some of everything.
+fn busy_beacon() -> Beacon {
+    let message = Message::SensorData(Reading { temperature: Some(21), illuminance: None });
+    Beacon {
         hello: hello(),
         link_port: 46_000,
-        sequence: 1,
+        sequence: 70_000,
         period: 25,
-        node_state: NodeState::Master,
-        term: Term(0),
+        node_state: NodeState::Slave { master: node("B") },
+        term: Term(12),
         led: Term(0),
         estimate: 0,
         digest: 0,
         durable: true,
-        probe: false,
-        echoes: Vec::new(),
-        delta: Delta::default(),
-        piggybacked: None,
-        power: 0,
-    };
-    let message = Message::SensorData(Reading { temperature: Some(21), illuminance: None });
-    let busy = Beacon {
-        sequence: 70_000,
-        node_state: NodeState::Slave { master: node("B") },
-        term: Term(12),
         probe: true,
         echoes: vec![Echo { nonce: Nonce(7), sequence: 300 }; 3],
         delta: delta(),
         piggybacked: Some(Piggybacked { to: Some(node("B")), message }),
-        ..quiet.clone()
-    };
-    [quiet, busy]
+        power: 0,
+    }
 }

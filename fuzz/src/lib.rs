@@ -14,7 +14,6 @@
 )]
 
 mod datagram;
-mod journal;
 mod panel;
 mod server;
 mod split;
@@ -30,7 +29,8 @@ pub struct Target {
     pub name: &'static str,
     /// Panics if something does not hold of these bytes.
     pub check: fn(&[u8]),
-    /// Valid inputs to begin with. They are made anew each time, so that they follow the formats.
+    /// Valid inputs besides those of the corpus. They are made anew each time, so that they follow the
+    /// formats.
     pub seeds: fn() -> Vec<Vec<u8>>,
     /// How many mutations the test makes: fewer where each takes long.
     pub mutations: usize,
@@ -53,15 +53,12 @@ pub const TARGETS: &[Target] = &[
     target("frame", wire::frame, wire::frame_seeds, 2_000),
     target("opening", wire::opening, wire::opening_seeds, 2_000),
     target("panel", panel::panel, panel::panel_seeds, 2_000),
-    target("controller", panel::controller, panel::controller_seeds, 2_000),
     target("elevator_server", server::elevator_server, server::elevator_server_seeds, 30),
     target("config", text::config, text::config_seeds, 200),
-    target("key", text::key, text::key_seeds, 2_000),
-    target("assign", text::assign, text::assign_seeds, 1_000),
-    target("passengers", text::passengers, text::passengers_seeds, 1_000),
-    target("latch", text::latch, text::latch_seeds, 1_000),
-    target("mqtt_call", text::mqtt_call, text::mqtt_call_seeds, 2_000),
-    target("journal", journal::journal, journal::journal_seeds, 50),
+    target("key", text::key, Vec::new, 2_000),
+    target("assign", text::assign, Vec::new, 1_000),
+    target("latch", text::latch, Vec::new, 1_000),
+    target("mqtt_call", text::mqtt_call, Vec::new, 2_000),
 ];
 
 /// Checks these bytes with the target of this name.

@@ -1,4 +1,4 @@
-//! Both ends of the serial line to a panel.
+//! The serial line to a panel.
 
 use std::time::Duration;
 
@@ -15,10 +15,11 @@ use crate::split::{as_stream, pieces};
 
 const NOW: Duration = Duration::from_secs(1);
 
-/// What a panel sends, as a controller hears it.
+/// What a panel sends, as a controller hears it. Frames of the controller have the same form.
 pub(crate) fn panel(bytes: &[u8]) {
     let (stream, pieces) = pieces(bytes);
     assert_found(stream, &PanelFrame::Hello { floors: floors(), acknowledged: 7 });
+    assert_found(stream, &ControllerFrame::Hello { floors: floors() });
     let whole = heard_by_controller(&[stream]);
     assert_eq!(heard_by_controller(&pieces), whole, "the pieces matter");
 }
@@ -47,7 +48,9 @@ fn heard_by_controller(pieces: &[&[u8]]) -> (Vec<PanelEvent>, String) {
         }
     }
     let mut decoder = Decoder::<ControllerFrame>::new();
-    for bytes in sent(|| session.poll_transmit(NOW)) {
+    let sent: Vec<_> = std::iter::from_fn(|| session.poll_transmit(NOW)).take(1000).collect();
+    assert!(sent.len() < 1000, "it sends for ever");
+    for bytes in sent {
         assert!(bytes.len() <= MAX_WIRE_LENGTH);
         for frame in bytes.into_iter().filter_map(|byte| decoder.push(byte)) {
             // S1
@@ -59,43 +62,6 @@ fn heard_by_controller(pieces: &[&[u8]]) -> (Vec<PanelEvent>, String) {
     }
     assert!(session.poll_timeout() > NOW, "it wants to be asked again at once");
     (events, format!("{:?}", session.counters()))
-}
-
-/// What a controller sends, as a panel hears it.
-pub(crate) fn controller(bytes: &[u8]) {
-    let (stream, pieces) = pieces(bytes);
-    assert_found(stream, &ControllerFrame::Hello { floors: floors() });
-    let whole = heard_by_panel(&[stream]);
-    assert_eq!(heard_by_panel(&pieces), whole, "the pieces matter");
-}
-
-/// What the panel is to do.
-fn heard_by_panel(pieces: &[&[u8]]) -> (PanelOutputs, usize) {
-    let mut session = panel_session();
-    session.press(Button::Car(floor(1)));
-    // What the controller answers.
-    session.poll_transmit(NOW).expect("a greeting");
-    for piece in pieces {
-        session.handle_bytes(piece, NOW);
-    }
-    let outputs = session.outputs().clone();
-    let stop = match outputs.motor {
-        MotorCommand::Run { stop_at, .. } => Some(stop_at),
-        MotorCommand::Stop | MotorCommand::Home { .. } => None,
-    };
-    let mut named = outputs.indicator.into_iter().chain(stop);
-    assert!(named.all(|floor| floors().contains(floor)), "{outputs:?}");
-    assert!(outputs.lamps.orders.iter().all(|button| floors().has_button(*button)));
-    assert!(outputs.kiosks.keys().all(|trip| floors().has_trip(*trip)));
-    sent(|| session.poll_transmit(NOW));
-    (outputs, session.pending_presses())
-}
-
-/// Everything that a session sends.
-fn sent(poll: impl FnMut() -> Option<Vec<u8>>) -> Vec<Vec<u8>> {
-    let sent: Vec<_> = std::iter::from_fn(poll).take(1000).collect();
-    assert!(sent.len() < 1000, "it sends for ever");
-    sent
 }
 
 /// Frames of either direction are the same after another journey, and whatever came before, the
@@ -116,32 +82,13 @@ fn assert_found<F: Frame + PartialEq + std::fmt::Debug + Clone>(stream: &[u8], n
     assert!(after.len() <= 1, "the rest of the garbage is one frame at most");
 }
 
-/// What a panel says to a controller, frame by frame and in one stream.
+/// What a panel and a controller say to each other, frame by frame, and the panel in one stream.
 pub(crate) fn panel_seeds() -> Vec<Vec<u8>> {
-    let wrong = PanelFrame::Press { sequence: 2, button: Err([9, 9]) };
-    let mut frames = conversation()[0].clone();
-    frames.push(encode(header(200), &wrong));
-    streams(frames)
-}
-
-/// What a controller says to a panel.
-pub(crate) fn controller_seeds() -> Vec<Vec<u8>> {
-    let [_, frames] = conversation();
-    streams(frames)
-}
-
-fn streams(frames: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
-    let whole = frames.concat();
-    frames.into_iter().chain([whole]).map(|frame| as_stream(&frame)).collect()
-}
-
-/// The frames of a panel and of a controller that speak with each other.
-fn conversation() -> [Vec<Vec<u8>>; 2] {
     let (mut panel, mut controller) = (panel_session(), controller_session());
     panel.press(Button::Hall(floor(2), Direction::Up));
     let trip = Trip::new(floor(0), floor(3)).expect("two floors");
     panel.request(trip);
-    let mut frames = [Vec::new(), Vec::new()];
+    let (mut said, mut heard) = (Vec::new(), Vec::new());
     for step in 0..20_u32 {
         let now = NOW + Duration::from_millis(10) * step;
         panel.poll_outputs();
@@ -153,14 +100,17 @@ fn conversation() -> [Vec<Vec<u8>>; 2] {
         });
         while let Some(bytes) = panel.poll_transmit(now) {
             controller.handle_bytes(&bytes, now);
-            frames[0].push(bytes);
+            said.push(bytes);
         }
         while let Some(bytes) = controller.poll_transmit(now) {
             panel.handle_bytes(&bytes, now);
-            frames[1].push(bytes);
+            heard.push(bytes);
         }
     }
-    frames
+    let wrong = PanelFrame::Press { sequence: 2, button: Err([9, 9]) };
+    said.push(encode(header(200), &wrong));
+    let whole = said.concat();
+    said.into_iter().chain(heard).chain([whole]).map(|frame| as_stream(&frame)).collect()
 }
 
 fn floors() -> FloorCount {

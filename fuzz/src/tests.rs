@@ -7,10 +7,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use fastrand::Rng;
-use liftmesh::fuzzing;
-
 use super::*;
+use fastrand::Rng;
 
 /// The longest mutated input, in bytes.
 const LONGEST: usize = 4096;
@@ -81,21 +79,6 @@ fn nothing_known_and_no_mutation_of_it_breaks_a_target() {
             named.spawn_scoped(scope, || run(target)).expect("a thread");
         }
     });
-}
-
-/// The seeds are what their targets accept, so that mutations begin where the parsers have work.
-#[test]
-fn the_seeds_are_accepted() {
-    let text = |seed: &[u8]| String::from_utf8(seed.to_vec()).expect("text");
-    let seeds = text::config_seeds();
-    assert!(seeds.iter().any(|seed| fuzzing::settings("", &text(seed)).is_ok()));
-    assert!(fuzzing::key(&text(&text::key_seeds()[0])).is_some());
-    for seed in text::assign_seeds() {
-        assert!(matches!(fuzzing::assign(&text(&seed), 40), Ok(Some(_))));
-    }
-    for seed in wire::frame_seeds() {
-        assert!(elevator_fleet::wire::codec::decode_frame(&wire::checked(&seed)).is_ok());
-    }
 }
 
 #[test]

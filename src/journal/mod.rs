@@ -12,8 +12,6 @@
 
 mod audit;
 mod error;
-#[cfg(feature = "fuzzing")]
-pub(crate) mod fuzzing;
 mod header;
 mod place;
 mod record;
