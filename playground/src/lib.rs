@@ -28,6 +28,7 @@ mod picture;
 
 use std::time::Duration;
 
+use elevator_driver::vocabulary::FloorCountError;
 use elevator_driver::{Floor, FloorCount};
 use elevator_fleet::dispatch::{Kinematics, Strategy};
 use elevator_fleet::election::ElectionSettings;
@@ -53,10 +54,10 @@ pub struct Settings {
     pub floors: u8,
     /// The seed of everything.
     pub seed: u64,
-    /// The election protocol, as in the configuration: `lowest-ip`, for example.
-    pub election: String,
-    /// The strategy of dispatch: `planner`, for example.
-    pub strategy: String,
+    /// The election protocol.
+    pub election: Protocol,
+    /// The strategy of dispatch.
+    pub strategy: Strategy,
     /// How many passengers come in a minute on average, at most 600.
     pub passengers: u32,
     /// Where they come from, and where they go.
@@ -103,8 +104,8 @@ impl Default for Settings {
             cars: 4,
             floors: 8,
             seed: 1,
-            election: Protocol::LowestIp.to_string(),
-            strategy: Strategy::default().to_string(),
+            election: Protocol::LowestIp,
+            strategy: Strategy::default(),
             passengers: 12,
             pattern: Pattern::Lunch,
             steps: Vec::new(),
@@ -127,14 +128,9 @@ pub enum Error {
         /// The most that is possible.
         most: u64,
     },
-    /// There is no such protocol or strategy.
-    #[error("there is no {what} {name:?}")]
-    Unknown {
-        /// What was looked for.
-        what: &'static str,
-        /// By this name.
-        name: String,
-    },
+    /// No shaft has so many floors.
+    #[error(transparent)]
+    Floors(#[from] FloorCountError),
     /// A step names a node or a floor that is not there, or comes before the one above it.
     #[error("step {0} of the run is impossible")]
     Step(usize),
@@ -170,13 +166,8 @@ impl Playground {
         let cars = settings.cars as u64;
         within("cars", cars, 2, 32)?;
         within("floors", settings.floors.into(), 2, 64)?;
+        let floors = FloorCount::try_from(settings.floors)?;
         within("passengers", settings.passengers.into(), 0, Demand::MOST.into())?;
-        let floors = FloorCount::try_from(settings.floors).map_err(|_| Error::Range {
-            what: "floors",
-            is: settings.floors.into(),
-            least: 2,
-            most: 64,
-        })?;
         for (index, step) in settings.steps.iter().enumerate() {
             let before = index.checked_sub(1).and_then(|before| settings.steps.get(before));
             if before.is_some_and(|before| before.at > step.at)
@@ -185,11 +176,10 @@ impl Playground {
                 return Err(Error::Step(index + 1));
             }
         }
-        let protocol = find("election protocol", &settings.election, Protocol::ALL)?;
         let mut world = World::new(WorldSettings {
             floors,
-            election: ElectionSettings::of(protocol),
-            strategy: find("strategy", &settings.strategy, Strategy::ALL)?,
+            election: ElectionSettings::of(settings.election),
+            strategy: settings.strategy,
             // A page has better things to do than to read what it has just written.
             codec: false,
             ..WorldSettings::new(settings.cars, settings.seed)
@@ -198,16 +188,14 @@ impl Playground {
         let demand = Demand { passengers: settings.passengers, pattern: settings.pattern };
         let passengers = Passengers::new(settings.seed, floors, demand);
         let planned = settings.steps.iter().rev().cloned().collect();
-        let done = Vec::new();
-        let flights = Flights::new(Kinematics::default());
         Ok(Self {
             settings,
             world,
             passengers,
-            done,
+            done: Vec::new(),
             planned,
             look_at: LOOK,
-            flights,
+            flights: Flights::new(Kinematics::default()),
             shown: (0, None),
         })
     }
@@ -322,15 +310,6 @@ const LOOK: Duration = Duration::from_millis(100);
 fn within(what: &'static str, is: u64, least: u64, most: u64) -> Result<(), Error> {
     let fits = (least..=most).contains(&is);
     if fits { Ok(()) } else { Err(Error::Range { what, is, least, most }) }
-}
-
-fn find<T: ToString>(
-    what: &'static str,
-    name: &str,
-    all: impl IntoIterator<Item = T>,
-) -> Result<T, Error> {
-    let found = all.into_iter().find(|known| known.to_string() == name);
-    found.ok_or_else(|| Error::Unknown { what, name: name.to_owned() })
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use serde::Serialize;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::{Playground, Settings};
@@ -46,19 +47,13 @@ impl Fleet {
     }
 
     /// What there is to see, as JSON: see [`Playground::picture`].
-    ///
-    /// # Errors
-    /// It can't be written as JSON, which would be a defect.
-    pub fn picture(&mut self, node: usize) -> Result<String, String> {
-        serde_json::to_string(&self.0.picture(node)).map_err(|wrong| wrong.to_string())
+    pub fn picture(&mut self, node: usize) -> String {
+        json(&self.0.picture(node))
     }
 
     /// The settings that replay the run so far, as JSON.
-    ///
-    /// # Errors
-    /// They can't be written as JSON, which would be a defect.
-    pub fn run(&self) -> Result<String, String> {
-        serde_json::to_string(&self.0.run()).map_err(|wrong| wrong.to_string())
+    pub fn run(&self) -> String {
+        json(&self.0.run())
     }
 
     /// Records messages from here on, or not any more.
@@ -68,19 +63,19 @@ impl Fleet {
 
     /// The messages of so many seconds until now, 10 at most, as JSON; nothing if they are not
     /// recorded. Older ones are forgotten.
-    ///
-    /// # Errors
-    /// They can't be written as JSON, which would be a defect.
-    pub fn messages(&mut self, seconds: f64) -> Result<Option<String>, String> {
-        let messages = self.0.messages(time(seconds));
-        let json = messages.map(|it| serde_json::to_string(&it)).transpose();
-        json.map_err(|wrong| wrong.to_string())
+    pub fn messages(&mut self, seconds: f64) -> Option<String> {
+        self.0.messages(time(seconds)).map(|messages| json(&messages))
     }
 
     /// The same as a drawing, in SVG.
     pub fn drawing(&mut self, seconds: f64) -> Option<String> {
         self.0.drawing(time(seconds))
     }
+}
+
+/// What can't be written as JSON would be a defect.
+fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_default()
 }
 
 /// A time that messages are looked at.
