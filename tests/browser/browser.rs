@@ -17,6 +17,9 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
+/// Chromium's code of the key, as its driver has it.
+pub(super) const ENTER: &str = "\u{E007}";
+
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// What the browser is like: its screen, in CSS pixels, and the colours that its user wants.
@@ -44,26 +47,25 @@ impl Look {
 
     /// What the browser is told at its start, in its own words.
     fn options(self, profile: &Path) -> Value {
-        // As root, chromium has no sandbox. In the blink engine's settings, 0 is dark.
-        let mut arguments = vec![
-            "--headless=new".to_owned(),
-            "--no-sandbox".to_owned(),
-            "--disable-gpu".to_owned(),
-            "--disable-dev-shm-usage".to_owned(),
-            "--hide-scrollbars".to_owned(),
-            format!("--user-data-dir={}", profile.display()),
-            format!("--blink-settings=preferredColorScheme={}", u8::from(!self.is_dark)),
-        ];
         let (width, height) = if self.is_phone { (390, 844) } else { (1280, 800) };
+        // As root, chromium has no sandbox. In the blink engine's settings, 0 is dark.
+        let arguments = format!(
+            "--headless=new --no-sandbox --disable-gpu --disable-dev-shm-usage --hide-scrollbars \
+             --user-data-dir={} --blink-settings=preferredColorScheme={} \
+             --window-size={width},{height}",
+            profile.display(),
+            u8::from(!self.is_dark)
+        );
+        let arguments: Vec<&str> = arguments.split_whitespace().collect();
         let metrics =
             json!({ "width": width, "height": height, "pixelRatio": 1, "touch": self.is_phone });
-        arguments.push(format!("--window-size={width},{height}"));
         json!({ "args": arguments, "mobileEmulation": { "deviceMetrics": metrics } })
     }
 }
 
 /// A browser, which ends with this.
 pub(super) struct Browser {
+    pub(super) look: Look,
     runtime: Runtime,
     client: Option<Client>,
     /// Where its driver listens.
@@ -105,6 +107,7 @@ impl Browser {
         let client = runtime.block_on(connect(port, &capabilities));
         let driver = driver.expect("the driver");
         Some(Self {
+            look,
             runtime,
             client: Some(client),
             port,
@@ -166,6 +169,14 @@ impl Browser {
         self.run(write).expect(css);
     }
 
+    /// Fills in fields of a dialog, and sends it by the keyboard. A space checks a box.
+    pub(super) fn submit(&self, fields: &[(&str, &str)]) {
+        for (field, value) in fields {
+            self.write(&format!("dialog {field}"), value);
+        }
+        self.write("dialog button[type=submit]", ENTER);
+    }
+
     pub(super) fn attribute(&self, css: &str, name: &str) -> Option<String> {
         let attribute = async { self.client().find(Locator::Css(css)).await?.attr(name).await };
         self.run(attribute).expect(css)
@@ -211,48 +222,21 @@ impl Browser {
         }
     }
 
-    /// From here on the page counts for [`positions_while_moving`](Self::positions_while_moving).
-    pub(super) fn watch_cars(&self) {
-        self.evaluate(
-            "
-            const cabins = [...document.querySelectorAll('.cabin')];
-            const look = () => cabins.map((cabin) => cabin.getAttribute('transform')).join();
-            const first = look();
-            const seen = new Set();
-            window.positions = new Promise((resolve) => {
-                let begun = null;
-                const draw = (now) => {
-                    if (look() !== first) begun ??= now;
-                    if (begun !== null) seen.add(look());
-                    if (begun !== null && now - begun > 1000) resolve(seen.size);
-                    else requestAnimationFrame(draw);
-                };
-                requestAnimationFrame(draw);
-            });",
-        );
-    }
-
-    /// At how many positions cars were drawn within the second after one had begun to move.
-    pub(super) fn positions_while_moving(&self) -> usize {
-        let seen = self.evaluate("return window.positions").as_u64().expect("a number");
-        usize::try_from(seen).expect("a small number")
-    }
-
     /// Opens a page that the browser has not seen yet: the time to its first paint, and the bytes of
     /// all that came with it.
     pub(super) fn first_paint(&self, address: &str) -> (Duration, f64) {
         self.open("about:blank");
         self.open(&format!("{address}?{}", fastrand::u64(..)));
         self.wait_for(".light.live");
-        let script = "
-            const paint = performance.getEntriesByName('first-contentful-paint')[0].startTime;
-            const files = [...performance.getEntriesByType('navigation'),
-                           ...performance.getEntriesByType('resource')];
-            const size = (file) => Math.max(file.transferSize, file.encodedBodySize);
-            return [paint, files.reduce((sum, file) => sum + size(file), 0)]";
-        let measured = self.evaluate(script);
-        let time = measured[0].as_f64().expect("milliseconds") / 1000.0;
-        (Duration::from_secs_f64(time), measured[1].as_f64().expect("bytes"))
+        let measured = self.evaluate(
+            "const paint = performance.getEntriesByName('first-contentful-paint')[0].startTime;
+             const files = [...performance.getEntriesByType('navigation'),
+                            ...performance.getEntriesByType('resource')];
+             const size = (file) => Math.max(file.transferSize, file.encodedBodySize);
+             return [paint, files.reduce((sum, file) => sum + size(file), 0)]",
+        );
+        let [time, bytes] = [0, 1].map(|at| measured[at].as_f64().expect("a number"));
+        (Duration::from_secs_f64(time / 1000.0), bytes)
     }
 
     pub(super) fn screenshot(&self) -> Vec<u8> {

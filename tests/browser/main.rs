@@ -4,8 +4,8 @@
 //! tests say so and do nothing, or fail where `LIFTMESH_SKIPS_FAIL` is set. The tests of the playground
 //! also need what `playground/build.sh` makes.
 //!
-//! `LIFTMESH_SHOTS=DIRECTORY cargo test --test browser screenshots` writes a picture of each page, light
-//! and dark, on a desktop and on a phone.
+//! `LIFTMESH_SHOTS=DIRECTORY cargo test --test browser` writes pictures of the pages: light and dark, on a
+//! desktop and on a phone.
 #![cfg(feature = "simulator")]
 #![allow(
     clippy::expect_used,
@@ -40,15 +40,31 @@ const PORT: u16 = 7080;
 const FIRST_PAINT: Duration = Duration::from_millis(200);
 const MOST_BYTES: f64 = 100.0 * 1024.0;
 
-/// A building of three cars with its panel, and a browser; `None` where there is no browser.
-fn building() -> Option<(Building, Browser)> {
-    let browser = browser(Look::DESKTOP)?;
-    Some((bank(), browser))
-}
+const THREE: [&str; 3] = ["A", "B", "C"];
 
 /// A building of three cars with its panel.
 fn bank() -> Building {
-    Building::with_cars(6, Line::Serial, &["A", "B", "C"])
+    Building::with_cars(6, Line::Serial, &THREE)
+}
+
+/// It, and a browser that shows this page at node A; `None` where there is no browser.
+fn viewer(page: &str) -> Option<(Building, Browser)> {
+    let browser = browser(Look::DESKTOP)?;
+    let building = bank();
+    browser.open(&format!("{}#/{page}", panel(&building, 1)));
+    browser.wait_for(".light.live");
+    Some((building, browser))
+}
+
+/// The same for somebody who may do everything: the address brings a token along.
+fn operator() -> Option<(Building, Browser)> {
+    let (building, browser) = viewer("")?;
+    let token = token(&building, "A");
+    browser.open("about:blank");
+    browser.open(&format!("{}#token={token}", panel(&building, 1)));
+    browser.wait_for(".light.live");
+    assert_eq!(browser.evaluate("return location.hash"), "#/bank");
+    Some((building, browser))
 }
 
 fn browser(look: Look) -> Option<Browser> {
@@ -70,41 +86,32 @@ fn panel(building: &Building, number: u8) -> String {
 /// A token of a node that may do everything.
 fn token(building: &Building, name: &str) -> String {
     let words = ["token", "create", "--name", "browser", "--scope", "operate"];
-    let made = building.operator(name, &words).output().expect("it runs");
-    assert!(made.status.success(), "{made:?}");
-    String::from_utf8(made.stdout).expect("text").trim().to_owned()
-}
-
-/// Presses a button of the page, which asks for a token.
-fn press_with_token(browser: &Browser, call: &str, token: &str) {
-    browser.click(&format!("[data-call={call}]"));
-    browser.wait_for("dialog input[name=token]");
-    browser.write("dialog input[name=token]", token);
-    browser.click("dialog button[type=submit]");
+    building.done(name, &words).trim().to_owned()
 }
 
 #[test]
 fn a_pressed_hall_button_is_lit_and_served() {
-    let Some((building, browser)) = building() else { return };
-    browser.open(&panel(&building, 1));
+    let Some((building, browser)) = viewer("") else { return };
     // No car of three is parked at the top.
     let button = "[data-call=hall-5-down]";
     browser.wait_for(button);
     assert_eq!(browser.attribute(button, "aria-pressed").as_deref(), Some("false"));
 
-    press_with_token(&browser, "hall-5-down", "lmt_of_nobody");
+    browser.click(button);
+    browser.submit(&[("input[name=token]", "lmt_of_nobody")]);
     browser.wait_for_text("dialog", "the node refuses this token");
-    browser.write("dialog input[name=token]", &token(&building, "A"));
-    browser.watch_cars();
-    browser.click("dialog button[type=submit]");
+    let token = token(&building, "A");
+    browser.submit(&[("input[name=token]", &token)]);
 
     browser.wait_for(&format!("{button}[aria-pressed=true]"));
     let down = Button::Hall(building.floor(5), Direction::Down);
-    building.wait_lit(&["A", "B", "C"], down);
-    // The assigned car has a mark in its shaft, and is drawn on its way.
+    building.wait_lit(&THREE, down);
+    // The assigned car has a mark in its shaft, and is drawn on its way between two floors.
     browser.wait_for(".column.car .mark");
-    let seen = browser.positions_while_moving();
-    assert!(seen > 30, "a moving car was drawn at {seen} positions in a second");
+    let cabins =
+        "[...document.querySelectorAll('.cabin')].map((it) => it.getAttribute('transform')).join()";
+    browser.evaluate(&format!("window.before = {cabins}"));
+    browser.wait("a car moves", &format!("return {cabins} !== window.before"));
 
     browser.open_page("fleet");
     browser.wait_for_text("table", "Hall call, floor 5 down");
@@ -149,11 +156,7 @@ fn a_panel_beyond_loopback_asks_for_a_token_before_it_shows_the_fleet() {
     browser.click("dialog button[type=button]");
     browser.wait_for_text(".banner.lost", "A token is needed to see the fleet");
     browser.click(".banner.lost button");
-    browser.write("dialog input[name=token]", "lmt_of_nobody");
-    browser.click("dialog button[type=submit]");
-    browser.wait_for_text("dialog", "the node refuses this token");
-    browser.write("dialog input[name=token]", &token);
-    browser.click("dialog button[type=submit]");
+    browser.submit(&[("input[name=token]", &token)]);
     browser.wait_for(".light.live");
     browser.wait_for("[data-call=hall-3-up]");
     browser.wait_until_gone(".banner.lost");
@@ -162,28 +165,14 @@ fn a_panel_beyond_loopback_asks_for_a_token_before_it_shows_the_fleet() {
     building.kill("A");
     browser.wait_for_address(&there);
     browser.wait_for_text("dialog", "needs a token");
-    browser.write("dialog input[name=token]", &token);
-    browser.click("dialog button[type=submit]");
+    browser.submit(&[("input[name=token]", &token)]);
     browser.wait_for(".light.live");
     browser.wait_for_text(".bar", "Node B");
 }
 
 #[test]
-fn an_address_may_bring_a_token_along() {
-    let Some((building, browser)) = building() else { return };
-    browser.open(&format!("{}#token={}", panel(&building, 1), token(&building, "A")));
-    browser.wait_for(".light.live");
-    assert_eq!(browser.evaluate("return location.hash"), "#/bank");
-    // No car is parked at the top.
-    browser.click("[data-call=hall-5-down]");
-    browser.wait_for("[data-call=hall-5-down][aria-pressed=true]");
-}
-
-#[test]
 fn a_panel_says_that_its_node_is_gone_and_moves_to_another() {
-    let Some((mut building, browser)) = building() else { return };
-    browser.open(&panel(&building, 1));
-    browser.wait_for(".light.live");
+    let Some((mut building, browser)) = viewer("") else { return };
     building.kill("A");
     browser.wait_for_text(".banner.lost", "No data since");
     browser.wait_for("main.stale");
@@ -204,13 +193,11 @@ fn a_panel_says_that_its_node_is_gone_and_moves_to_another() {
 
 #[test]
 fn a_hung_car_is_shown_with_what_to_do() {
-    let Some((mut building, browser)) = building() else { return };
-    browser.open(&format!("{}#/events", panel(&building, 1)));
-    browser.wait_for(".light.live");
+    let Some((mut building, browser)) = viewer("events") else { return };
     // An idle car may be on its way down to where it is parked.
     building.press("B", Button::Car(building.floor(5)));
     building.wait("B goes up", |it| it.car("B").driven == Some(Direction::Up));
-    building.panel("B").send("fault motor stuck").expect("taken");
+    building.tell("B", "fault motor stuck");
     assert_eq!(building.exit("B").code(), Some(3), "its car hung");
     building.wait("A has heard why", |building| {
         let lost = building.status("A").map(|status| status.lost);
@@ -224,10 +211,6 @@ fn a_hung_car_is_shown_with_what_to_do() {
     browser.wait_for_text(".panel.hang .facts", "Last heard");
     browser.wait_for_text(".panel.hang .facts", "Last floor");
     shot(&browser, "hung");
-    // A page that is opened only now shows why, too.
-    browser.open("about:blank");
-    browser.open(&format!("{}#/events", panel(&building, 1)));
-    browser.wait_for_text(".panel.hang", "without a new sensor");
     browser.open_page("bank");
     browser.wait_for_text(".banner.alarm", "Car B hung");
     browser.wait_for_text(".column.hung", "Hung");
@@ -242,15 +225,12 @@ fn a_hung_car_is_shown_with_what_to_do() {
     browser.wait_for_text(".panel.latched .evidence", "on its way up to floor");
     shot(&browser, "latched");
     browser.click(".panel.latched button.danger");
-    browser.write("dialog input[name=operator]", "J. Kovac");
-    browser.write("dialog input[name=reason]", "brake replaced");
-    browser.click("dialog button[type=submit]");
-    browser.wait_for("dialog input[name=token]");
-    browser.write("dialog input[name=token]", &token);
-    browser.click("dialog button[type=submit]");
+    let why = ("input[name=reason]", "brake replaced");
+    browser.submit(&[("input[name=operator]", "J. Kovac"), why]);
+    browser.submit(&[("input[name=token]", &token)]);
     browser.wait_for_text(".notices", "The hang of B is cleared");
     assert_eq!(building.end_of(&mut caretaker).code(), Some(0));
-    building.panel("B").send("fault motor ok").expect("taken");
+    building.tell("B", "fault motor ok");
     // As the supervisor does.
     building.start("B");
     browser.wait_for_text(".bar", "Node B");
@@ -260,58 +240,39 @@ fn a_hung_car_is_shown_with_what_to_do() {
 
 #[test]
 fn an_order_is_shown_with_the_nodes_and_disks_that_hold_it() {
-    let Some((building, browser)) = building() else { return };
-    browser.open(&format!("{}#/fleet", panel(&building, 1)));
+    let Some((building, browser)) = viewer("fleet") else { return };
     browser.wait_for_text(".panel", "No open orders.");
     // A door that can't close keeps the car, and its order open.
-    building.panel("B").send("obstruct on").expect("taken");
+    building.tell("B", "obstruct on");
     building.press("B", Button::Car(building.floor(0)));
     building.press("B", Button::Car(building.floor(5)));
     browser.wait_for_text("table", "Car call, B to floor 5");
     browser.wait_for_text("td[data-label='Held by']", "A (disk), B (disk), C (disk) 3 of 3 nodes");
-    building.panel("B").send("obstruct off").expect("taken");
+    building.tell("B", "obstruct off");
     browser.wait_for_text(".panel", "No open orders.");
 }
 
+/// Nothing is cut off at the side, whatever is shown, on a phone either.
 #[test]
-fn a_robot_with_a_car_is_shown() {
-    let Some((building, browser)) = building() else { return };
-    browser.open(&format!("{}#token={}", panel(&building, 1), token(&building, "A")));
-    browser.wait_for(".light.live");
-    browser.open_page("fleet");
-    let made = browser.evaluate(
-        "const headers = { authorization: `Bearer ${sessionStorage.getItem('liftmesh-token')}`,
-                           'content-type': 'application/json' };
-         const body = JSON.stringify({ car: 'B', floor: 3, to: 5, seconds: 20 });
-         return fetch('/api/v1/sessions', { method: 'POST', headers, body }).then((it) => it.status)",
-    );
-    assert_eq!(made, 201);
-    browser.wait_for_text("table", "its car is holding the door open");
-    browser.wait_for_text("table", "3, then 5");
-    browser.open_page("bank");
-    browser.wait_for(".column.car .tag.robot");
-    browser.open_page("events");
-    browser.wait_for_text(".events", "car B is on its way to floor 3");
-    browser.wait_for_text(".events", "car B holds its door open at floor 3");
-    shot(&browser, "session");
-}
-
-/// On a phone nothing is cut off at the side, whatever is shown.
-#[test]
-fn no_page_scrolls_sideways_on_a_phone() {
-    let Some(browser) = browser(Look::PHONE) else { return };
-    let building = Building::with_cars(6, Line::Serial, &["A", "B", "C"]);
-    browser.open(&format!("{}#token={}", panel(&building, 1), token(&building, "A")));
-    browser.wait_for(".light.live");
-    building.press("A", Button::Car(building.floor(5)));
-    for page in ["bank", "fleet", "events", "service", "audit"] {
-        browser.open_page(page);
-        assert_that_it_fits(&browser, page);
+fn no_page_scrolls_sideways() {
+    let building = bank();
+    let token = token(&building, "A");
+    for look in Look::ALL {
+        let Some(browser) = browser(look) else { return };
+        browser.open(&format!("{}#token={token}", panel(&building, 1)));
+        browser.wait_for(".light.live");
+        building.press("A", Button::Car(building.floor(5)));
+        building.press("B", Button::Hall(building.floor(4), Direction::Up));
+        for page in ["bank", "fleet", "events", "service", "audit"] {
+            browser.open_page(page);
+            assert_that_it_fits(&browser, page);
+            shot(&browser, page);
+        }
+        browser.open_page("bank");
+        browser.click("button[data-mode-of=B]");
+        browser.wait_for("dialog");
+        assert_that_it_fits(&browser, "a dialog");
     }
-    browser.open_page("bank");
-    browser.click("button[data-mode-of=B]");
-    browser.wait_for("dialog");
-    assert_that_it_fits(&browser, "a dialog");
 }
 
 /// The page is not wider than the window, and no button or text is beyond its edge.
@@ -329,8 +290,7 @@ fn assert_that_it_fits(browser: &Browser, what: &str) {
 
 #[test]
 fn arrow_keys_move_through_the_buttons_of_a_shaft() {
-    let Some((building, browser)) = building() else { return };
-    browser.open(&panel(&building, 1));
+    let Some((_building, browser)) = viewer("") else { return };
     browser.wait_for("[data-call=car-A-5]");
     let stops =
         browser.evaluate("return document.querySelectorAll('button.call[tabindex=\"0\"]').length");
@@ -357,9 +317,7 @@ fn the_first_paint_is_quick_and_small() {
 /// The charts come with the page that needs them, and not before.
 #[test]
 fn the_page_service_shows_how_long_passengers_have_waited() {
-    let Some((building, browser)) = building() else { return };
-    browser.open(&panel(&building, 1));
-    browser.wait_for(".light.live");
+    let Some((building, browser)) = viewer("") else { return };
     assert_eq!(browser.evaluate("return typeof window.uPlot"), "undefined");
     // A page that was opened too early shows what is counted meanwhile.
     browser.open_page("service");
@@ -388,68 +346,27 @@ fn the_page_service_shows_how_long_passengers_have_waited() {
     // It is fetched with the token, which a link would not send.
     let csv = browser.evaluate(
         "sessionStorage.setItem('liftmesh-token', 'mine');
-         const [fetched, made] = [window.fetch, URL.createObjectURL];
-         let sent;
-         window.fetch = (path, options) => {
-             if (path.includes('.csv')) sent = options.headers.authorization;
-             return fetched(path, options);
-         };
-         const downloaded = new Promise((resolve) => {
-             URL.createObjectURL = (blob) => {
-                 blob.text().then(resolve);
-                 return made.call(URL, blob);
+         const fetched = window.fetch;
+         const sent = new Promise((resolve) => {
+             window.fetch = (path, options) => {
+                 if (path.includes('.csv')) resolve([path, options.headers.authorization].join(' '));
+                 return fetched(path, options);
              };
          });
          document.querySelector('.service button.download').click();
-         return downloaded.then((text) => `${sent}\\n${text}`)",
+         return sent",
     );
-    let csv = csv.as_str().expect("text");
-    assert!(csv.starts_with("Bearer mine\nstart,watched,hall_calls,"), "{csv}");
-    let wide = "return document.documentElement.scrollWidth <= innerWidth";
-    assert_eq!(browser.evaluate(wide), true, "the page is wider than the window");
+    assert!(csv.as_str().is_some_and(|sent| sent.ends_with(" Bearer mine")), "{csv}");
 }
 
-/// Takes a picture, if pictures are wanted.
+/// Takes a picture, if pictures are wanted, once nothing moves any more but cars.
 fn shot(browser: &Browser, name: &str) {
     let Ok(directory) = std::env::var("LIFTMESH_SHOTS") else { return };
-    std::thread::sleep(Duration::from_millis(300));
-    let path = format!("{directory}/{name}-{}.png", Look::DESKTOP.name());
+    browser.wait(
+        "nothing is being faded in",
+        "return document.getAnimations().every(({ playState }) => playState !== 'running')",
+    );
+    let path = format!("{directory}/{name}-{}.png", browser.look.name());
     std::fs::write(&path, browser.screenshot()).expect("a picture");
     println!("{path}");
-}
-
-#[test]
-fn screenshots() {
-    let Ok(directory) = std::env::var("LIFTMESH_SHOTS") else {
-        println!("no pictures: LIFTMESH_SHOTS names no directory");
-        return;
-    };
-    let mut building = Building::with_cars(6, Line::Serial, &["A", "B", "C"]);
-    // The timeline has something to show, over some time.
-    let some_time = || std::thread::sleep(Duration::from_secs(9));
-    some_time();
-    building.kill("A");
-    building.wait_for_master("B");
-    some_time();
-    building.start("A");
-    building.wait_for_master("A");
-    building.wait_in_service(&["A", "B", "C"]);
-    some_time();
-    for look in Look::ALL {
-        let Some(browser) = browser(look) else { return };
-        browser.open(&panel(&building, 2));
-        browser.wait_for(".light.live");
-        for page in ["bank", "fleet", "events", "service"] {
-            for (name, floor) in [("A", 4), ("B", 0), ("C", 5), ("A", 1)] {
-                building.press(name, Button::Car(building.floor(floor)));
-                let direction = if floor == 5 { Direction::Down } else { Direction::Up };
-                building.press(name, Button::Hall(building.floor(floor), direction));
-            }
-            browser.open_page(page);
-            std::thread::sleep(Duration::from_millis(700));
-            let path = format!("{directory}/{page}-{}.png", look.name());
-            std::fs::write(&path, browser.screenshot()).expect("a picture");
-            println!("{path}");
-        }
-    }
 }
