@@ -1,15 +1,13 @@
 //! A wide bank with every hall call lit, whose nodes share one processor: a button is pressed, and
 //! its lamp is lit.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use elevator_driver::Button;
 use liftmesh_harness::building::{Building, Line};
 use rustix::thread::{CpuSet, sched_setaffinity};
 
-use crate::samples::{Decisive, Figure, Target};
-use crate::site::{BANK, Panels, Which, halls, proc_file, processor_time};
+use crate::samples::Figure;
+use crate::site::{BANK, Panels, Which, halls, while_repeating};
 
 const FLOORS: u8 = 40;
 
@@ -22,28 +20,30 @@ pub(crate) fn measure(rounds: usize) -> Vec<Figure> {
         confine(&building, name);
     }
     let buttons = halls(&building, FLOORS);
-    let done = AtomicBool::new(false);
-    let used =
-        || BANK.iter().map(|name| processor_time(&proc_file(&building, name, "stat"))).sum::<f64>();
+    let used = || BANK.iter().map(|name| building.processor_time(name)).sum::<f64>();
     let (began, before) = (Instant::now(), used());
-    let times = std::thread::scope(|scope| {
-        scope.spawn(|| keep_lit(&building, &buttons, &done));
+    let mut panels = BANK.map(|name| building.panel(name));
+    let press_what_is_dark = || {
+        for panel in &mut panels {
+            let lamps = panel.state().expect("a state").lamps;
+            for button in buttons.iter().filter(|button| !lamps.contains(button)) {
+                panel.press(*button).expect("a press");
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    };
+    let times = while_repeating(press_what_is_dark, || {
         building.wait("every hall call is lit", |building| {
             let lamps = building.car("A").lamps;
             buttons.iter().filter(|button| lamps.contains(button)).count() * 10 >= buttons.len() * 9
         });
-        let times = presses(&building, rounds * PRESSES);
-        done.store(true, Ordering::Relaxed);
-        times
+        presses(&building, rounds * PRESSES)
     });
     let share = (used() - before) / began.elapsed().as_secs_f64() * 100.0;
     vec![
-        Figure::of_times(
-            "press -> own lamp, 8 cars x 40 floors, all lit, one core",
-            &times,
-            Some(Target::at_most(Decisive::Median, 15.0)),
-        ),
-        Figure::new("the eight nodes, share of one core", "%", vec![share], None),
+        Figure::of_times("press -> own lamp, 8 cars x 40 floors, all lit, one core", &times)
+            .median_at_most(15.0),
+        Figure::new("the eight nodes, share of one core", "%", vec![share]),
     ]
 }
 
@@ -57,20 +57,6 @@ fn confine(building: &Building, name: &str) {
         let task = task.to_str().and_then(|task| task.parse().ok());
         let task = rustix::process::Pid::from_raw(task.expect("a number"));
         sched_setaffinity(task, &first).expect("a processor");
-    }
-}
-
-/// Presses whatever hall button is dark.
-fn keep_lit(building: &Building, buttons: &[Button], done: &AtomicBool) {
-    let mut panels = BANK.map(|name| building.panel(name));
-    while !done.load(Ordering::Relaxed) {
-        for panel in &mut panels {
-            let lamps = panel.state().expect("a state").lamps;
-            for button in buttons.iter().filter(|button| !lamps.contains(button)) {
-                panel.press(*button).expect("a press");
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
     }
 }
 

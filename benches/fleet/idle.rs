@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use liftmesh_harness::building::{Building, Line};
 
-use crate::samples::{Decisive, Figure, Target};
-use crate::site::{BANK, CARS, proc_file, processor_time, rest};
+use crate::samples::Figure;
+use crate::site::{BANK, CARS, rest};
 
 /// For how long the nodes are watched.
 const WATCH: Duration = Duration::from_secs(20);
@@ -34,22 +34,18 @@ fn fleet(line: Line, names: &'static [&'static str], what: &str) -> [Figure; 3] 
     let shares = per_second(|(seconds, _)| seconds * 100.0);
     let resident = names.iter().map(|name| resident(&building, name)).collect();
     let wake_ups = per_second(|(_, wake_ups)| *wake_ups);
-    let at_most = |value| Some(Target::at_most(Decisive::Median, value));
+    let figure =
+        |of, unit, samples| Figure::new(format!("idle node, {of} ({what})"), unit, samples);
     [
-        ("share of one core", "%", shares, at_most(1.0)),
-        ("wake-ups a second", "1/s", wake_ups, None),
-        ("resident memory", "MiB", resident, at_most(20.0)),
+        figure("share of one core", "%", shares).median_at_most(1.0),
+        figure("wake-ups a second", "1/s", wake_ups),
+        figure("resident memory", "MiB", resident).median_at_most(20.0),
     ]
-    .map(|(of, unit, samples, target)| {
-        Figure::new(&format!("idle node, {of} ({what})"), unit, samples, target)
-    })
 }
 
 /// The processor time that each node has used, in seconds, and how often its threads have woken.
 fn used(building: &Building, names: &[&str]) -> Vec<(f64, f64)> {
-    let used = |name: &&str| {
-        (processor_time(&proc_file(building, name, "stat")), wake_ups(building, name))
-    };
+    let used = |name: &&str| (building.processor_time(name), wake_ups(building, name));
     names.iter().map(used).collect()
 }
 
@@ -67,7 +63,8 @@ fn wake_ups(building: &Building, name: &str) -> f64 {
 }
 
 fn resident(building: &Building, name: &str) -> f64 {
-    let text = proc_file(building, name, "status");
+    let path = format!("/proc/{}/status", building.process_id(name));
+    let text = std::fs::read_to_string(path).expect("a running process");
     let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     let kibibytes = line.and_then(|line| line.split_whitespace().next());
     let kibibytes: f64 = kibibytes.expect("a size").parse().expect("a number");

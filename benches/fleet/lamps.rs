@@ -8,7 +8,7 @@ use elevator_fleet::node::{Change, Lsn};
 use liftmesh::journal::{Journal, JournalWriter};
 use liftmesh_harness::building::{Building, Line};
 
-use crate::samples::{Decisive, Figure, Target};
+use crate::samples::Figure;
 use crate::site::{CARS, Panels, Which, halls, stop};
 
 const FLOORS: u8 = 12;
@@ -28,18 +28,17 @@ pub(crate) fn measure(rounds: usize) -> Vec<Figure> {
         };
         let commits = commits(&building, rounds * PRESSES);
         let (own, all) = presses(&building, rounds);
-        let commit = Figure::of_times(&format!("one disk commit ({name})"), &commits, None);
+        let commit = Figure::of_times(format!("one disk commit ({name})"), &commits);
         let limit = match line {
             Line::Tcp => 15.0,
-            Line::Serial => commit.median() + 5.0,
+            Line::Serial => commit.median + 5.0,
         };
-        figures.push(commit);
-        figures.push(Figure::of_times(
-            &format!("press -> own lamp, promised ({name})"),
-            &own,
-            Some(Target::at_most(Decisive::Median, limit)),
-        ));
-        figures.push(Figure::of_times(&format!("press -> all lamps ({name})"), &all, None));
+        figures.extend([
+            commit,
+            Figure::of_times(format!("press -> own lamp, promised ({name})"), &own)
+                .median_at_most(limit),
+            Figure::of_times(format!("press -> all lamps ({name})"), &all),
+        ]);
     }
     figures
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hint::black_box;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use elevator_driver::{Direction, Floor, FloorCount};
 use elevator_fleet::car::CarSettings;
@@ -11,12 +11,12 @@ use elevator_fleet::model::{
     Availability, CarPhase, CarView, FloorSet, HallCall, Mode, NodeId, Timestamp,
 };
 
-use crate::samples::{Decisive, Figure, Target};
+use crate::samples::Figure;
 
 const CARS: u8 = 4;
 const FLOORS: u8 = 16;
 
-/// The samples of a round; each takes the mean of some plans.
+/// The samples of a round.
 const SAMPLES: usize = 20;
 
 pub(crate) fn measure(rounds: usize) -> Vec<Figure> {
@@ -31,9 +31,10 @@ pub(crate) fn measure(rounds: usize) -> Vec<Figure> {
         })
         .collect();
     let figure = |what: &str, demand: &[HallDemand], limit: f64| {
-        let samples = (0..rounds * SAMPLES).map(|_| sample(demand)).collect();
         let what = format!("plan, all calls lit, {CARS} cars x {FLOORS} floors, {what}");
-        Figure::new(&what, "us", samples, Some(Target::at_most(Decisive::Median, limit)))
+        let mut planner = planner();
+        let plan = || drop(black_box(plan(black_box(&mut planner), black_box(demand))));
+        Figure::of_calls(what, rounds * SAMPLES, plan).median_at_most(limit)
     };
     vec![figure("one new", &with_one_new, 100.0), figure("all fresh", &fresh, 1_000.0)]
 }
@@ -82,15 +83,4 @@ fn plan(planner: &mut Planner, demand: &[HallDemand]) -> BTreeMap<HallCall, Node
     let (parked, cars) = (BTreeMap::new(), cars());
     let bank = Bank { now: Timestamp::START, cars: &cars, demand, parked: &parked };
     planner.plan(&bank).assignments
-}
-
-/// Microseconds of a plan.
-fn sample(demand: &[HallDemand]) -> f64 {
-    const NUMBER: u32 = 10;
-    let mut planner = planner();
-    let began = Instant::now();
-    for _ in 0..NUMBER {
-        black_box(plan(black_box(&mut planner), black_box(demand)));
-    }
-    began.elapsed().as_secs_f64() * 1e6 / f64::from(NUMBER)
 }

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use liftmesh_harness::building::{Building, Line};
 
-use crate::samples::{Decisive, Figure, Target};
+use crate::samples::Figure;
 use crate::site::{CARS, Panels, Which, stop};
 
 const FLOORS: u8 = 12;
@@ -14,11 +14,8 @@ pub(crate) fn measure(rounds: usize) -> Vec<Figure> {
     stop(&building, &CARS, "on");
     let victims = CARS.iter().cycle().take(rounds.max(CARS.len()));
     let times: Vec<Duration> = victims.map(|name| round(&mut building, name)).collect();
-    vec![Figure::of_times(
-        "start of a process -> its car lamp restored (serial)",
-        &times,
-        Some(Target::at_most(Decisive::Median, 50.0)),
-    )]
+    let what = "start of a process -> its car lamp restored (serial)";
+    vec![Figure::of_times(what, &times).median_at_most(50.0)]
 }
 
 fn round(building: &mut Building, name: &str) -> Duration {

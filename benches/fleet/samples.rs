@@ -4,47 +4,21 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-/// Which figure of a series is held against its target.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Decisive {
-    Median,
-    Worst,
-}
-
-/// Whether a target is a ceiling or a floor.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Bound {
-    AtMost,
-    AtLeast,
-}
-
 /// What a figure should be.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub(crate) struct Target {
-    pub(crate) figure: Decisive,
-    pub(crate) bound: Bound,
-    pub(crate) value: f64,
+#[serde(rename_all = "snake_case")]
+enum Target {
+    MedianAtMost(f64),
+    WorstAtMost(f64),
 }
-
-impl Target {
-    pub(crate) fn at_most(figure: Decisive, value: f64) -> Self {
-        Self { figure, bound: Bound::AtMost, value }
-    }
-}
-
-/// The unit of figures of which more is better.
-pub(crate) const TIMES: &str = "x";
 
 /// A series of samples of one thing.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Figure {
     what: String,
     unit: &'static str,
-    /// The most favourable sample: the lowest, or of [`TIMES`] the highest.
     best: f64,
-    median: f64,
+    pub(crate) median: f64,
     worst: f64,
     /// In the order in which they were taken.
     samples: Vec<f64>,
@@ -55,51 +29,50 @@ pub(crate) struct Figure {
 
 impl Figure {
     /// A figure of times, in milliseconds.
-    pub(crate) fn of_times(what: &str, times: &[Duration], target: Option<Target>) -> Self {
+    pub(crate) fn of_times(what: impl Into<String>, times: &[Duration]) -> Self {
         let samples = times.iter().map(|time| time.as_secs_f64() * 1_000.0);
-        Self::new(what, "ms", samples.collect(), target)
+        Self::new(what, "ms", samples.collect())
     }
 
-    pub(crate) fn new(
-        what: &str,
-        unit: &'static str,
-        samples: Vec<f64>,
-        target: Option<Target>,
-    ) -> Self {
+    pub(crate) fn new(what: impl Into<String>, unit: &'static str, samples: Vec<f64>) -> Self {
         let mut sorted = samples.clone();
         sorted.sort_by(f64::total_cmp);
-        if unit == TIMES {
-            sorted.reverse();
-        }
         let at = |index: usize| sorted.get(index).copied().unwrap_or(f64::NAN);
-        Self {
-            what: what.to_owned(),
-            unit,
-            best: at(0),
-            median: at(sorted.len() / 2),
-            worst: at(sorted.len().saturating_sub(1)),
-            samples,
-            target,
-            load: load(),
-        }
+        let [best, median, worst] = [0, sorted.len() / 2, sorted.len().saturating_sub(1)].map(at);
+        let what = what.into();
+        Self { what, unit, best, median, worst, samples, target: None, load: load() }
     }
 
-    pub(crate) fn median(&self) -> f64 {
-        self.median
+    /// Times of something short, in microseconds: each sample is the mean of ten.
+    pub(crate) fn of_calls(
+        what: impl Into<String>,
+        samples: usize,
+        mut call: impl FnMut(),
+    ) -> Self {
+        const CALLS: u32 = 10;
+        let sample = |_| {
+            let began = std::time::Instant::now();
+            (0..CALLS).for_each(|_| call());
+            began.elapsed().as_secs_f64() * 1e6 / f64::from(CALLS)
+        };
+        Self::new(what, "us", (0..samples).map(sample).collect())
+    }
+
+    pub(crate) fn median_at_most(self, value: f64) -> Self {
+        Self { target: Some(Target::MedianAtMost(value)), ..self }
+    }
+
+    pub(crate) fn worst_at_most(self, value: f64) -> Self {
+        Self { target: Some(Target::WorstAtMost(value)), ..self }
     }
 
     pub(crate) fn print(&self) {
         let target = self.target.map_or_else(String::new, |target| {
-            let (figure, found) = match target.figure {
-                Decisive::Median => ("median", self.median),
-                Decisive::Worst => ("worst", self.worst),
+            let (what, value, is_met) = match target {
+                Target::MedianAtMost(value) => ("median <=", value, self.median <= value),
+                Target::WorstAtMost(value) => ("worst <=", value, self.worst <= value),
             };
-            let (sign, found) = match target.bound {
-                Bound::AtMost => ("<=", found <= target.value),
-                Bound::AtLeast => (">=", found >= target.value),
-            };
-            let verdict = if found { "met" } else { "missed" };
-            format!("{figure} {sign} {:.1}: {verdict}", target.value)
+            format!("{what} {value:.1}: {}", if is_met { "met" } else { "missed" })
         });
         println!(
             "{:<54} {:>5} {:>9.2} {:>9.2} {:>9.2} {:>6} {:>5.1}  {target}",

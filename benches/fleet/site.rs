@@ -1,5 +1,6 @@
 //! A building that is looked at closely.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use elevator_driver::Button;
@@ -97,18 +98,23 @@ pub(crate) fn halls(building: &Building, floors: u8) -> Vec<Button> {
     up.chain(down).collect()
 }
 
-/// A file of a node's process in `/proc`.
-pub(crate) fn proc_file(building: &Building, name: &str, file: &str) -> String {
-    let path = format!("/proc/{}/{file}", building.process_id(name));
-    std::fs::read_to_string(path).expect("a running process")
-}
-
-/// The processor time, in seconds, that a `stat` of a process or thread tells.
-pub(crate) fn processor_time(stat: &str) -> f64 {
-    // The name of the program may have spaces; it ends with the last parenthesis.
-    let (_, rest) = stat.rsplit_once(')').expect("a process");
-    let fields: Vec<&str> = rest.split_whitespace().collect();
-    let ticks = |field: usize| fields[field].parse::<f64>().expect("a number");
-    // Linux counts in hundredths of a second.
-    (ticks(11) + ticks(12)) / 100.0
+/// Does something over and over on a thread of its own until the measurement has ended.
+pub(crate) fn while_repeating<T>(mut step: impl FnMut() + Send, measure: impl FnOnce() -> T) -> T {
+    /// Ends it even where the measurement panics.
+    struct Done<'a>(&'a AtomicBool);
+    impl Drop for Done<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+    let is_done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_done.load(Ordering::Relaxed) {
+                step();
+            }
+        });
+        let _done = Done(&is_done);
+        measure()
+    })
 }

@@ -6,7 +6,7 @@ use elevator_driver::Direction;
 use liftmesh_harness::building::{Building, Line};
 use rustix::process::Signal;
 
-use crate::samples::{Decisive, Figure, Target};
+use crate::samples::Figure;
 use crate::site::{CARS, Panels, Which, rest};
 
 const FLOORS: u8 = 12;
@@ -30,16 +30,10 @@ pub(crate) fn measure(rounds: usize) -> Vec<Figure> {
     let killed = series(End::Kill);
     let suspended = series(End::Suspend);
     vec![
-        Figure::of_times(
-            "kill -9 of the car on its way -> another starts",
-            &killed,
-            Some(Target::at_most(Decisive::Median, 50.0)),
-        ),
-        Figure::of_times(
-            "SIGSTOP of the car on its way -> another starts",
-            &suspended,
-            Some(Target::at_most(Decisive::Worst, 300.0)),
-        ),
+        Figure::of_times("kill -9 of the car on its way -> another starts", &killed)
+            .median_at_most(50.0),
+        Figure::of_times("SIGSTOP of the car on its way -> another starts", &suspended)
+            .worst_at_most(300.0),
     ]
 }
 

@@ -153,25 +153,6 @@ mod tests {
         Process::start("the shell", command, dir.path().join("log")).unwrap()
     }
 
-    fn wait(process: &mut Process) -> ExitStatus {
-        let limit = Instant::now() + Duration::from_secs(20);
-        loop {
-            if let Some(status) = process.ended() {
-                return status;
-            }
-            assert!(Instant::now() < limit, "it does not end");
-            thread::yield_now();
-        }
-    }
-
-    #[test]
-    fn the_exit_code_and_the_end_of_the_log_are_known() {
-        let dir = tempfile::tempdir().unwrap();
-        let mut process = shell("seq 100; echo broken >&2; exit 3", &dir);
-        assert_eq!(wait(&mut process).code(), Some(3));
-        assert_eq!(process.last_lines(3), "  99\n  100\n  broken");
-    }
-
     /// One that is suspended, and one that does not listen.
     #[test]
     fn processes_end_in_an_orderly_way_or_all_the_same() {

@@ -1,5 +1,5 @@
-//! What loads the machine, or needs it alone: many nodes, strangers, starvation. Attacks by strangers,
-//! which mostly wait, share it with each other; every other test has it for itself.
+//! What loads the machine, or needs it alone: many nodes, strangers, starvation. Each test has it for
+//! itself.
 #![cfg(feature = "simulator")]
 #![allow(
     clippy::expect_used,
@@ -9,6 +9,4 @@
 
 mod crowd;
 mod hold_up;
-mod mqtt;
-mod peak;
 mod stranger;

@@ -1,12 +1,9 @@
 //! The binary, from outside.
 
 use std::collections::BTreeSet;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 /// The flags of a node on loopback, but for its panel and its data directory.
@@ -73,13 +70,10 @@ fn the_help_of_a_node_fits_one_page() {
         assert!(!help.contains("--door-nudge-after"), "{help}");
     }
     assert!(done(&["help", "config"]).contains("\n  nudge_after  "));
-    for word in ["door.dwell", "dwell", "--door-dwell", "LIFTMESH__DOOR__DWELL"] {
-        let told = done(&["help", "config", word]);
-        for part in ["[door]\n", "from 1s to 30s", "Default: \"3 s\"", "--door-dwell"] {
-            assert!(told.contains(part), "{word}: {told}");
-        }
+    let told = done(&["help", "config", "LIFTMESH__DOOR__DWELL"]);
+    for part in ["[door]\n", "from 1s to 30s", "Default: \"3 s\"", "--door-dwell"] {
+        assert!(told.contains(part), "{told}");
     }
-    assert!(done(&["help", "config", "[door]"]).contains("dwell = "));
     let error = fails(2, &["help", "config", "dor"]);
     assert!(error.contains("did you mean `[door]`?"), "{error}");
     let help = done(&["simulate", "--help"]);
@@ -155,22 +149,9 @@ fn every_error_of_a_configuration_is_told_at_once() {
         ] {
             assert!(told.contains(error), "{error}\n{told}");
         }
-        let error = fails(2, &[command, "--config", "/nowhere/node.toml"]);
-        assert!(error.contains("/nowhere/node.toml can't be read"), "{error}");
     }
     for words in [&["fly"][..], &["run", "--colour", "red"], &["order", "hall"]] {
         assert!(fails(2, words).contains("Usage:"), "{words:?}");
-    }
-}
-
-/// They speak to a node by its socket or read its disk: an address helps them nothing.
-#[test]
-fn commands_of_the_nodes_own_computer_say_so_to_an_address() {
-    for words in [&["presses"][..], &["token", "list"], &["floors", "show"]] {
-        let told = failed(2, liftmesh(words).env("LIFTMESH_URL", "https://127.0.0.9:7080"));
-        for part in ["only on the node's own computer", "--data-dir", "LIFTMESH_URL"] {
-            assert!(told.contains(part), "{words:?}: {told}");
-        }
     }
 }
 
@@ -178,14 +159,7 @@ fn commands_of_the_nodes_own_computer_say_so_to_an_address() {
 fn without_a_node_commands_end_with_five_and_say_how_to_start_one() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().to_str().unwrap();
-    for words in [
-        &["status"][..],
-        &["status", "--json"],
-        &["top"],
-        &["top", "--once"],
-        &["order", "hall", "1", "up"],
-        &["order", "car", "A", "1", "--wait", "lit"],
-    ] {
+    for words in [&["status"][..], &["top", "--once"], &["order", "hall", "1", "up"]] {
         let error = fails(5, &[words, &["--data-dir", path]].concat());
         let why = format!("no node is running with data directory {path}; start one");
         assert!(error.contains(&why), "{error}");
@@ -237,45 +211,4 @@ fn a_node_whose_parent_has_ended_already_does_not_start() {
     command.args(NODE.split(' ')).args(["--panel", "serial:///nowhere", "--data-dir", "/nowhere"]);
     let said = failed(1, &mut command);
     assert!(said.contains("has ended"), "{said}");
-}
-
-#[test]
-fn the_playground_is_served_on_loopback_until_a_signal() {
-    let directory = tempfile::tempdir().unwrap();
-    let site = directory.path().join("site");
-    std::fs::create_dir_all(site.join("fleet")).unwrap();
-    std::fs::write(directory.path().join("secret"), "not for others").unwrap();
-    std::fs::write(site.join("index.html"), "<!doctype html>a fleet").unwrap();
-    std::fs::write(site.join("fleet/liftmesh_playground_bg.wasm"), b"\0asm").unwrap();
-    let serve = |port: &str| {
-        let mut command = liftmesh(&["lab", "playground", "--port", port, "--dir"]);
-        command.arg(&site);
-        command
-    };
-    let mut server = serve("0").stdout(Stdio::piped()).spawn().unwrap();
-    let mut printed = String::new();
-    BufReader::new(server.stdout.take().unwrap()).read_line(&mut printed).unwrap();
-    let address = printed.trim().strip_prefix("http://").unwrap().trim_end_matches('/').to_owned();
-    assert!(address.starts_with("127.0.0.1:"), "{printed}");
-    let get = |path: &str| {
-        let mut stream = TcpStream::connect(&address).unwrap();
-        write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n")
-            .unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        answer.to_lowercase()
-    };
-    let page = get("/");
-    assert!(page.contains("content-type: text/html") && page.ends_with("a fleet"), "{page}");
-    let program = get("/fleet/liftmesh_playground_bg.wasm");
-    assert!(program.contains("content-type: application/wasm"), "{program}");
-    for path in ["/../secret", "/%2e%2e/secret", "/nothing"] {
-        assert!(get(path).starts_with("http/1.1 404"), "{path}: {}", get(path));
-    }
-    let port = address.rsplit(':').next().unwrap();
-    let error = failed(1, &mut serve(port));
-    assert!(error.contains(port) && error.contains("--port"), "{error}");
-    let pid = Pid::from_raw(i32::try_from(server.id()).unwrap()).unwrap();
-    kill_process(pid, Signal::TERM).unwrap();
-    assert_eq!(server.wait().unwrap().code(), Some(0));
 }

@@ -1,29 +1,21 @@
-//! Nodes whose disk takes nothing when they start: read-only, full, or not theirs to use.
+//! Nodes whose disk takes nothing when they start: read-only, or full.
 //!
-//! The disks are mounts in a namespace of the node's own. The tests need root, `unshare` and
-//! `setpriv`; without them they say so and do nothing, or fail where `LIFTMESH_SKIPS_FAIL` is set.
+//! The disks are mounts in a namespace of the node's own. The tests need root and `unshare`; without
+//! them they say so and do nothing, or fail where `LIFTMESH_SKIPS_FAIL` is set.
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, chown};
-use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
 use elevator_driver::Direction;
-use elevator_fleet::model::NodeId;
 use elevator_fleet::node::Status;
-use liftmesh::journal::Journal;
 use liftmesh_harness::building::disk::{self, Disk};
-use liftmesh_harness::building::{Building, Line, skip};
+use liftmesh_harness::building::{Building, Line};
 
-use super::command_line::NODE;
 use super::http::client::{get, serving};
 
 /// Long enough for a lamp that would be lit.
 const MOMENT: Duration = Duration::from_secs(1);
-
-/// A user who owns nothing.
-const NOBODY: u32 = 65534;
 
 fn wait_until(building: &Building, what: &str, is_so: impl Fn(&Status) -> bool) {
     building.wait(&format!("without its disk A {what}"), |building| {
@@ -80,7 +72,7 @@ fn a_node_with_a_read_only_disk_serves_with_the_others() {
     building.assert_safe();
 }
 
-/// P5: without room for a single file, and also without any place for its socket.
+/// P5
 #[test]
 fn a_node_without_room_for_a_single_file_serves() {
     if !disk::can_fail() {
@@ -93,9 +85,6 @@ fn a_node_without_room_for_a_single_file_serves() {
     is_served_in_the_dark(&building, 2);
     assert!(building.stop("A").success());
     assert_eq!(fs::read_dir(building.data_dir("A")).expect("there").count(), 0);
-    building.start_without_runtime_dir(Disk::ReadOnly, "A");
-    is_served_in_the_dark(&building, 3);
-    assert!(building.stop("A").success());
 }
 
 /// P5, P3: alone, a node knows what it can read of its journal, and lights nothing on its strength.
@@ -143,26 +132,6 @@ fn a_disk_that_works_again_is_used_without_a_restart() {
     }
 }
 
-/// P5: what took the directory has it, also where the disk has failed before or since.
-#[test]
-fn a_second_node_is_refused_on_any_disk() {
-    if !disk::can_fail() {
-        return;
-    }
-    let mut building = Building::with_cars(4, Line::Serial, &["A"]);
-    let (exit, said) = building.refused_start("A");
-    assert_eq!(exit, Some(2), "{said}");
-    for _ in 0..2 {
-        let second = building.command_on(Disk::ReadOnly, "A").output().expect("it runs");
-        let said = String::from_utf8_lossy(&second.stderr);
-        assert_eq!(second.status.code(), Some(2), "{said}");
-        assert!(said.contains("another node is running with this"), "{said}");
-        building.kill("A");
-        building.start_on(Disk::ReadOnly, "A");
-        wait_in_service(&building);
-    }
-}
-
 /// F9, H2, P5: nor does a node start there that is latched, or whose journal is damaged and can't be
 /// set aside. There is nothing to keep a latch, and the motor of a car that hangs stops all the same.
 #[test]
@@ -188,79 +157,4 @@ fn a_read_only_disk_excuses_no_hang() {
     assert_eq!(building.exit("A").code(), Some(3));
     assert_eq!(building.car("A").driven, None, "the motor still runs");
     assert!(!building.is_latched("A"));
-}
-
-/// P5: a missing right is a mistake in the installation, not a disk that fails.
-#[test]
-fn a_missing_right_ends_with_two_and_names_path_and_right() {
-    let as_nobody = |program: &Path| {
-        let mut command = Command::new("setpriv");
-        command.args([format!("--reuid={NOBODY}"), format!("--regid={NOBODY}")]);
-        command.arg("--clear-groups").arg(program).env("LIFTMESH_CONFIG", "");
-        command
-    };
-    let tried = as_nobody("true".as_ref()).output();
-    if !tried.is_ok_and(|output| output.status.success()) {
-        return skip("setpriv (util-linux) can't change the user: root is needed");
-    }
-    let directory = tempfile::tempdir().expect("a directory");
-    let mode = |path: &Path, mode| {
-        fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("set");
-    };
-    mode(directory.path(), 0o755);
-    let [program, foreign, journal, read_only] =
-        ["liftmesh", "foreign", "journal", "read-only"].map(|name| directory.path().join(name));
-    fs::copy(env!("CARGO_BIN_EXE_liftmesh"), &program).expect("copied");
-    for (made, rights) in [(&foreign, 0o700), (&read_only, 0o755)] {
-        fs::create_dir(made).expect("made");
-        mode(made, rights);
-    }
-    drop(Journal::open(&journal, &NodeId::new("A").expect("a name")).expect("a journal"));
-    mode(&journal.join("journal.redb"), 0o600);
-    chown(&journal, Some(NOBODY), Some(NOBODY)).expect("given");
-    drop(fs::File::create(read_only.join("node.lock")).expect("made"));
-    mode(&read_only.join("node.lock"), 0o666);
-    for (data_dir, path, right) in [
-        (&foreign, "foreign/node.lock", "read and write"),
-        (&journal, "journal/journal.redb", "read and write"),
-        (&read_only, "read-only/node.sock", "create files"),
-        (&directory.path().join("missing"), "missing", "create it"),
-    ] {
-        let mut command = as_nobody(&program);
-        command.arg("run").args(NODE.split(' ')).args([
-            "--panel",
-            "tcp://127.0.0.1:9",
-            "--data-dir",
-        ]);
-        let output = command.arg(data_dir).output().expect("setpriv");
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{path}: {said}");
-        let path = directory.path().join(path);
-        for part in [&*path.to_string_lossy(), right, "ermi"] {
-            assert!(said.contains(part), "{said}");
-        }
-    }
-}
-
-/// A key that can't be written whole is not there, and the next attempt is not refused because of it.
-#[test]
-fn a_full_disk_holds_no_part_of_a_key() {
-    if !disk::can_fail() {
-        return;
-    }
-    let directory = tempfile::tempdir().expect("a directory");
-    let script = "mount -t tmpfs -o size=4k tmpfs \"$1\" && head -c 4096 /dev/zero > \"$1/full\" && \
-                  ! \"$0\" keygen --out \"$1/fleet.key\" && ls -A \"$1\" && rm \"$1/full\" && \
-                  \"$0\" keygen --out \"$1/fleet.key\" && ls -A \"$1\"";
-    let tried = Command::new("unshare")
-        .args(["--mount", "sh", "-c", script, env!("CARGO_BIN_EXE_liftmesh")])
-        .arg(directory.path())
-        .output()
-        .expect("unshare");
-    let [said, errors] =
-        [tried.stdout, tried.stderr].map(|it| String::from_utf8(it).expect("text"));
-    assert!(tried.status.success(), "{said}{errors}");
-    assert!(errors.contains("fleet.key can't be written"), "{errors}");
-    let made = format!("fleet key written to {}\n", directory.path().join("fleet.key").display());
-    assert_eq!(said, format!("full\n{made}fleet.key\n"));
 }

@@ -1,11 +1,10 @@
-//! `liftmesh doctor`, for a node that runs and for one that does not; and the key files, which
-//! `liftmesh keygen` makes.
+//! `liftmesh doctor`, for a node that runs and for one that does not.
 
 use std::fs::{self, Permissions, set_permissions};
 use std::net::{TcpListener, UdpSocket};
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
 
 use elevator_fleet::model::Role;
 use elevator_fleet::wire::Protocol;
@@ -13,8 +12,7 @@ use liftmesh_harness::building::{Building, Line, skip};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::command_line::{done, fails, liftmesh, run};
-use super::mqtt::broker::Broker;
+use super::command_line::{done, liftmesh, run};
 
 /// A directory, and the paths of things in it.
 struct Place(TempDir);
@@ -117,26 +115,6 @@ fn the_doctor_tells_what_would_keep_a_node_from_running() {
     has(&found, "config", "error", "motion.flight_limit = ");
     has(&found, "config", "error", "never");
     assert_eq!(found.len(), 2, "{found:#?}");
-}
-
-/// C7: an address that this machine does not have, one that may change, and where beacons go.
-#[test]
-fn the_doctor_judges_the_addresses_of_a_node() {
-    let place = Place::new();
-    let broadcast = format!("127.0.0.255:{}", free_port());
-    let remote = ["--address", "192.0.2.7", "--broadcast", "192.0.2.255:46100"];
-    let ballot = ["--election", "ballot", "--ballot-interface", "nowhere0"];
-    let changing = "the master changes with addresses";
-    for (words, exit, check, result, what) in [
-        (&remote[..], 1, "address", "error", "no interface of this machine has 192.0.2.7"),
-        (&ballot, 1, "ballot.interface", "error", "there is no network interface nowhere0"),
-        (&["--address", "lo"], 0, "address", "warning", changing),
-        (&["--address", "lo", "--election", "bully"], 0, "address", "ok", "under bully no address"),
-        (&["--broadcast", &broadcast], 1, "broadcast", "error", "no other node hears this one"),
-        (&[], 0, "broadcast", "ok", "127.255.255.255"),
-    ] {
-        has(&findings(&doctor(&place.path("data"), words), exit), check, result, what);
-    }
 }
 
 #[test]
@@ -243,48 +221,6 @@ fn a_certificate_and_a_broker_are_examined() {
     has(&found, "mqtt.broker", "warning", "refused");
 }
 
-/// The node's name and password are tried.
-#[test]
-fn a_broker_that_wants_a_password_is_given_it() {
-    let broker = Broker::prepared(|place| {
-        let passwords = place.join("passwords");
-        let made = Command::new("mosquitto_passwd")
-            .args(["-b", "-c"])
-            .arg(&passwords)
-            .args(["node", "sesame"])
-            .status();
-        assert!(made.expect("mosquitto_passwd").success());
-        format!("allow_anonymous false\npassword_file {}\n", passwords.display())
-    });
-    let Some(broker) = broker else { return };
-    let (place, url) = (Place::new(), broker.url());
-    let (data_dir, file) = (place.path("data"), place.path("word"));
-    let words = ["--mqtt-broker", &url];
-    has(&findings(&doctor(&data_dir, &words), 0), "mqtt.broker", "warning", "no connection to ");
-    fs::write(&file, "sesame\n").expect("written");
-    set_permissions(&file, Permissions::from_mode(0o600)).expect("rights");
-    let more = ["--mqtt-username", "node", "--mqtt-password-file", &file];
-    let found = findings(&doctor(&data_dir, &[&words[..], &more].concat()), 0);
-    has(&found, "mqtt.broker", "ok", "accepts this node");
-}
-
-#[test]
-fn keygen_makes_a_key_that_only_its_owner_reads_and_never_overwrites_one() {
-    let place = Place::new();
-    let path = place.path("fleet.key");
-    assert_eq!(done(&["keygen", "--out", &path]), format!("fleet key written to {path}\n"));
-    let key = fs::read_to_string(&path).expect("a key");
-    assert_eq!(fs::metadata(&path).expect("a file").permissions().mode() & 0o777, 0o600);
-    let again = fails(2, &["keygen", "--out", &path]);
-    assert!(again.contains("never overwritten"), "{again}");
-    assert_eq!(fs::read_to_string(&path).expect("a key"), key);
-    let nowhere = fails(1, &["keygen", "--out", "/nowhere/fleet.key"]);
-    assert!(nowhere.contains("/nowhere/fleet.key can't be written"), "{nowhere}");
-    let printed = done(&["keygen"]);
-    assert!(printed.starts_with("liftmesh-key-1-") && printed.len() == key.len(), "{printed}");
-    assert_ne!(printed, key);
-}
-
 /// As SECURITY.md and the README have it: the key is given to the node's user, and root looks.
 #[test]
 fn the_doctor_tells_whether_the_fleet_key_can_be_used() {
@@ -318,10 +254,4 @@ fn the_doctor_tells_whether_the_fleet_key_can_be_used() {
     is(&path, "error", "user 54321");
     chown(&data_dir, Some(NODE), Some(NODE)).expect("given");
     is(&path, "ok", "messages are sent with key ");
-    // Which groups the node has is not known.
-    chmod(0o640);
-    is(&path, "unchecked", "run this as that user");
-    chown(&path, Some(0), None).expect("given");
-    chmod(0o600);
-    is(&path, "error", "denied");
 }

@@ -132,61 +132,6 @@ fn the_table_of_alarms_has_every_warning_and_error() {
     }
 }
 
-/// The texts in backquotes, but for those of listings.
-fn quotes(document: &str) -> Vec<&str> {
-    let prose = document.split("```").step_by(2);
-    prose.flat_map(|text| text.split('`').skip(1).step_by(2)).collect()
-}
-
-/// Whether a text of the program says this, with anything in place of each `…`.
-fn is_said(quote: &str, code: &str) -> bool {
-    let mut parts = quote.split('…').map(str::trim);
-    let first = parts.next().unwrap_or_default();
-    let rest: Vec<&str> = parts.collect();
-    code.match_indices(first).any(|(at, _)| {
-        let text = code[at + first.len()..].split('"').next();
-        let mut text = text.unwrap_or_default();
-        rest.iter().all(|part| {
-            let found = text.split_once(part);
-            text = found.map_or("", |(_, after)| after);
-            found.is_some()
-        })
-    })
-}
-
-#[test]
-fn every_quoted_line_is_in_the_source() {
-    const COMMANDS: [&str; 13] = [
-        "liftmesh",
-        "systemctl",
-        "journalctl",
-        "chmod",
-        "ls",
-        "-p",
-        "ss",
-        "cargo",
-        "dpkg",
-        "./verify.sh",
-        "packaging/build.sh",
-        "packaging/test-arm.sh",
-        "packaging/test.sh",
-    ];
-    let mut code = code_of("src");
-    code.extend(code_of("fleet/src"));
-    let document = read("docs/OPERATIONS.md");
-    let quoted = quotes(&document);
-    let lines = quoted.iter().filter(|quote| {
-        let first = quote.split(' ').next().unwrap_or_default();
-        quote.contains(' ') && !COMMANDS.contains(&first)
-    });
-    let lines: Vec<&&str> = lines.collect();
-    assert!(lines.len() > 60, "{lines:?}");
-    for line in lines {
-        let said = code.iter().any(|code| is_said(line, code));
-        assert!(said, "OPERATIONS quotes `{line}`, which nothing says");
-    }
-}
-
 /// The page claims only what a test shows.
 #[test]
 fn every_test_of_the_iec_page_exists() {

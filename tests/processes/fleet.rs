@@ -1,7 +1,7 @@
 //! Fleets of real processes: nodes and simulated cars, over pseudo-terminals and over TCP.
 
 use elevator_driver::{Direction, Trip};
-use elevator_simulator::{CarState, ShownTrip};
+use elevator_simulator::ShownTrip;
 use liftmesh_harness::building::{Building, Line};
 
 const TWO: [&str; 2] = ["A", "B"];
@@ -109,35 +109,4 @@ fn a_node_waits_for_its_panel_and_ends_in_order() {
     let stopped_before = building.car("A").watchdog_stops;
     assert!(building.stop("A").success());
     assert_eq!(building.car("A").watchdog_stops, stopped_before, "the node stopped the motor");
-}
-
-/// C4, V11, K1, K2: from the sensors over every panel line and the network to every display.
-#[test]
-fn the_average_temperature_is_on_every_display() {
-    let building = Building::with_cars(4, Line::Serial, &THREE);
-    for (name, climate) in [("A", "18 40"), ("B", "21 80"), ("C", "27 120")] {
-        building.tell(name, &format!("climate {climate}"));
-    }
-    let all_show = |building: &Building, average: &str| {
-        THREE.iter().all(|name| shows(&building.car(name), average))
-    };
-    building.wait("every display shows the average", |building| all_show(building, "22.0 C "));
-    assert_eq!(building.status("A").expect("it runs").climate.own.temperature, Some(18));
-    building.wait("the master says of whom it is the average", |building| {
-        THREE.iter().filter_map(|name| building.status(name)).any(|status| {
-            let units = status.climate.units.iter().map(|unit| unit.unit.as_str());
-            status.climate.average == Some(22.0) && units.eq(THREE)
-        })
-    });
-    building.tell("B", "climate none none");
-    building.wait("the dead sensor is left out", |building| all_show(building, "22.5 C "));
-}
-
-/// Whether the display begins so, ends with a time of day, and is lit.
-fn shows(car: &CarState, temperature: &str) -> bool {
-    let time = car.display_text.strip_prefix(temperature).and_then(|time| time.split_once(':'));
-    let is_number =
-        |text: &str, below: u8| text.len() == 2 && text.parse().is_ok_and(|n: u8| n < below);
-    let is_time = time.is_some_and(|(hour, minute)| is_number(hour, 24) && is_number(minute, 60));
-    is_time && car.display_brightness.is_some_and(|brightness| brightness > 0)
 }

@@ -43,44 +43,6 @@ fn commands(building: &Building, name: &str) -> Vec<[String; 5]> {
     commands.map(|command| fields.map(|field| word(&command[field]))).collect()
 }
 
-/// O1, F13: a mode and a lock that are commanded at one node are for the car of the other, and both
-/// outlive a restart of all nodes.
-#[test]
-fn a_command_at_one_node_holds_for_the_car_of_another() {
-    let mut building = Building::with_cars(4, Line::Serial, &TWO);
-    assert_eq!(done(&building, "A", &["floors", "lock", "3"]), "floor 3 locked\n");
-    let refused = |building: &Building| building.status("B").map(|it| it.access.refused);
-    building.wait("B knows", |it| {
-        it.status("B").is_some_and(|status| status.access.locked == [it.floor(3)])
-    });
-    building.press("B", building.car_call(3));
-    building.wait("the press is refused", |it| refused(it) == Some(1));
-
-    let said = done(&building, "A", &["mode", "B", "out-of-service"]);
-    assert_eq!(said, "mode of B set to out-of-service\n");
-    wait_for_mode(&building, &["B"], Mode::OutOfService);
-    let call = building.hall(2, Direction::Up);
-    building.serve("B", &TWO, call);
-    assert_eq!(building.car("B").door, DoorState::Closed, "A served it");
-
-    restart_all(&mut building, &TWO);
-    wait_for_mode(&building, &["B"], Mode::OutOfService);
-    let page = building.done("B", &["status"]);
-    assert!(page.contains("mode out-of-service") && page.contains("mode/B"), "{page}");
-    done(&building, "B", &["mode", "B", "in-service"]);
-    wait_for_mode(&building, &["B"], Mode::InService);
-
-    let order = ["order", "car", "B", "3", "--wait", "served"];
-    let (exit, why) = building.refusal("B", &order);
-    assert!(exit == Some(1) && why.contains("floor 3 is locked"), "{why}");
-    building.done("B", &[&order[..], &["--access"]].concat());
-    assert!(building.is_open_at("B", 3));
-    done(&building, "B", &["floors", "unlock", "3"]);
-    building.serve("B", &["B"], building.car_call(0));
-    building.serve("B", &["B"], building.car_call(3));
-    building.assert_safe();
-}
-
 /// ASME A17.1 Phase I: it outlives a restart of every node. A command that came over the mesh is
 /// audited as well: once, whatever is restarted.
 #[test]
@@ -193,47 +155,5 @@ fn a_turn_of_a_key_is_in_the_audit_log_of_every_node() {
     building.serve("A", &TWO, building.hall(2, Direction::Up));
     assert!(is_recalled(&building, &["B"]));
     turn(&building, "B", "normal", "in-service");
-    building.assert_safe();
-}
-
-/// ASME A17.1 phase I, by a key in one car while the other one is on its way up with a rider. The key
-/// that stays begins no second recall, but keeps its own car.
-#[test]
-fn a_recall_by_key_drops_every_call_and_begins_once_a_turn() {
-    let mut building = Building::with_cars(4, Line::Serial, &TWO);
-    let hall = building.hall(2, Direction::Down);
-    building.fly("A", 3);
-    building.press("A", hall);
-    building.wait_lit(&TWO, hall);
-    building.tell("B", "key recall-all");
-    let mut opened = Vec::new();
-    building.wait("both cars are down", |building| {
-        opened.extend(building.car("A").opening.map(|opening| opening.floor.index()));
-        is_recalled(building, &TWO)
-    });
-    assert!(opened.iter().all(|floor| *floor == 0), "A opened on its way: {opened:?}");
-    building.wait_all_dark();
-
-    let is_recall = |building: &Building| {
-        building.done("A", &["status", "--fleet"]).contains("fire recall of all")
-    };
-    assert!(is_recall(&building));
-    done(&building, "A", &["fire-recall", "end"]);
-    wait_for_mode(&building, &["A"], Mode::InService);
-    building.kill("B");
-    building.start("B");
-    wait_shown(&building, "B", "fire-recall");
-    building.wait("B stays down", |building| is_recalled(building, &["B"]));
-    building.serve("A", &TWO, hall);
-    assert!(!is_recall(&building));
-
-    building.tell("B", "key normal");
-    // A contact that bounces turns no key: it has to stand there for a while.
-    building.wait("the key stands there", |building| {
-        commands(building, "A").iter().any(|command| command[2..4] == ["key/B", "normal"])
-    });
-    building.tell("B", "key recall-all");
-    building.wait("both are down", |building| is_recalled(building, &TWO));
-    assert!(is_recall(&building));
     building.assert_safe();
 }

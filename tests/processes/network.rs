@@ -8,7 +8,6 @@ use elevator_fleet::wire::Protocol;
 use liftmesh_harness::building::Building;
 
 mod address;
-mod beyond;
 mod cut;
 mod loss;
 mod recreate;

@@ -1,11 +1,8 @@
-//! The pages of the documentation: how wide their lines are, and where their links lead.
+//! The pages of the documentation: where their links lead.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 use std::process::Command;
-
-/// The columns of prose. Tables, listings, and what can't be broken may be wider.
-const COLUMNS: usize = 100;
 
 /// The contents of the site, whose paths are those of the site.
 const CONTENTS: &str = "docs/SUMMARY.md";
@@ -33,13 +30,13 @@ fn pages(root: &Path, directories: &[&str]) -> Vec<PathBuf> {
     found
 }
 
-/// The lines outside listings, with their numbers from 1.
-fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
+/// The lines outside listings.
+fn prose(text: &str) -> impl Iterator<Item = &str> {
     let mut is_listing = false;
-    text.lines().enumerate().filter_map(move |(index, line)| {
+    text.lines().filter(move |line| {
         let is_fence = line.trim_start().starts_with("```");
         is_listing ^= is_fence;
-        (!is_fence && !is_listing).then_some((index + 1, line))
+        !is_fence && !is_listing
     })
 }
 
@@ -48,32 +45,10 @@ fn without_code(text: &str) -> String {
     text.split('`').step_by(2).collect()
 }
 
-/// Whether a line is a list item or sentence that is nothing but one link or one piece of code.
-fn is_unbreakable(line: &str) -> bool {
-    let line = line.trim_start().trim_start_matches("- ").trim_end_matches(['.', ',', ';']);
-    let is_link =
-        line.starts_with(['[', '!']) && line.ends_with(')') && line.matches("](").count() == 1;
-    is_link || !without_code(line).trim().contains(' ')
-}
-
-#[test]
-fn prose_has_100_columns() {
-    let mut wide = Vec::new();
-    for page in pages(tree(), &["", "docs", "docs/decisions", "web/vendor"]) {
-        for (number, line) in prose(&read(&tree().join(&page))) {
-            let is_table = line.trim_start().starts_with('|');
-            if line.chars().count() > COLUMNS && !is_table && !is_unbreakable(line) {
-                wide.push(format!("{}:{number}", page.display()));
-            }
-        }
-    }
-    assert!(wide.is_empty(), "wrap these lines at {COLUMNS} columns: {wide:#?}");
-}
-
 /// The targets of the links of a page, those to other hosts left out.
 fn links(text: &str) -> Vec<String> {
     // A link may go on in the next line.
-    let prose: String = prose(text).flat_map(|(_, line)| [line, "\n"]).collect();
+    let prose: String = prose(text).flat_map(|line| [line, "\n"]).collect();
     let prose = without_code(&prose);
     let targets = prose.split("](").skip(1).filter_map(|rest| rest.split(')').next());
     targets.filter(|target| !target.contains(':')).map(str::to_owned).collect()
@@ -83,7 +58,7 @@ fn links(text: &str) -> Vec<String> {
 fn anchors(text: &str) -> BTreeSet<String> {
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     let mut anchors = BTreeSet::new();
-    for (_, line) in prose(text) {
+    for line in prose(text) {
         if line.starts_with('#') {
             let words = line.trim_start_matches('#').trim().to_lowercase();
             let kept =

@@ -2,19 +2,14 @@
 //! panel.
 
 use std::net::UdpSocket;
-use std::os::unix::fs::PermissionsExt;
-use std::os::unix::process::CommandExt;
-use std::process::{Command, Stdio};
-use std::time::Instant;
 
 use elevator_driver::FloorCount;
 use elevator_fleet::model::Role;
 use elevator_fleet::node::{ConflictKind, LossCause, Status};
-use elevator_fleet::wire::{NodeState, Protocol};
+use elevator_fleet::wire::Protocol;
 use liftmesh_api::State;
 use liftmesh_harness::NodeCommand;
-use liftmesh_harness::building::{Building, Line, PATIENCE, skip};
-use serde_json::Value;
+use liftmesh_harness::building::{Building, Line};
 
 const THREE: [&str; 3] = ["A", "B", "C"];
 
@@ -126,74 +121,4 @@ fn a_node_that_does_not_fit_is_shown_with_the_reason() {
     });
     let mut said = status.conflicts.iter().map(|conflict| conflict.what.as_str());
     assert!(said.any(|what| what.contains("version 99 of the wire protocol")), "{status:?}");
-}
-
-/// B9: `lost` is the word of the protocol for a follower; people are told whom it follows.
-#[test]
-fn a_follower_under_bully_reads_as_one_that_follows() {
-    let building = building(Protocol::Bully, &["A", "B"]);
-    wait(&building, "A", "A follows B", |status| {
-        matches!(&status.node_state, NodeState::Slave { master } if *master == "B")
-            && status.election_state.iter().any(|detail| detail.value == "lost")
-    });
-    let shown = building.done("A", &["status"]);
-    let line = shown.lines().find(|line| line.starts_with("  bully: "));
-    let line = line.expect("the protocol's line");
-    assert!(line.contains("follows B") && !line.contains("lost"), "{line}");
-}
-
-/// The socket for reading, with a user that is neither the node's nor root: in its group, status and
-/// events can be read and no order placed; outside of it, nothing.
-#[test]
-fn a_group_may_read_status_and_events_and_nothing_else() {
-    const READER: (u32, u32) = (54_321, 54_300);
-    const STRANGER: (u32, u32) = (54_322, 54_301);
-    if !rustix::process::geteuid().is_root() {
-        return skip("only root can run a program as another user");
-    }
-    let mut building = building(Protocol::LowestIp, &[]);
-    let open = std::fs::Permissions::from_mode(0o755);
-    std::fs::set_permissions(building.path(""), open).expect("a directory for all");
-    let program = building.path("liftmesh");
-    std::fs::copy(env!("CARGO_BIN_EXE_liftmesh"), &program).expect("a copy");
-    let socket = building.path("read.sock");
-    let socket = socket.to_str().expect("text");
-    let group = READER.1.to_string();
-    building.install_unit("A", 1, Role::Indicator);
-    building.start_with("A", |command| {
-        command.args(["--read-only-socket", socket, "--read-only-group", &group]);
-    });
-    wait(&building, "A", "A runs", |_| true);
-    let as_user = |(uid, gid): (u32, u32), words: &[&str]| {
-        let mut command = Command::new(&program);
-        command.args(words).uid(uid).gid(gid).current_dir("/").env_clear();
-        command.stdout(Stdio::piped());
-        command
-    };
-    let status = ["status", "--json", "--socket", socket];
-    let read = as_user(READER, &status).output().expect("it runs");
-    assert_eq!(read.status.code(), Some(0), "{read:?}");
-    let view: Value = serde_json::from_slice(&read.stdout).expect("JSON");
-    assert_eq!(view["node"], "A");
-    let follow = ["events", "--kind", "peer_discovered", "--limit", "1", "--socket", socket];
-    let mut events = as_user(READER, &follow).spawn().expect("it runs");
-    // Until the watch has begun nothing is seen: each new peer is another chance.
-    let start = Instant::now();
-    for number in 2.. {
-        if let Some(ended) = events.try_wait().expect("a state") {
-            assert!(ended.success(), "{ended}");
-            break;
-        }
-        assert!(start.elapsed() < PATIENCE, "no event came");
-        let name = format!("B{number}").leak();
-        building.install_unit(name, number, Role::Indicator);
-        building.start(name);
-        wait(&building, "A", "the next peer", |it| it.peers.len() + 1 == usize::from(number));
-    }
-    let data_dir = building.data_dir("A");
-    let order = ["order", "hall", "1", "up", "--data-dir", data_dir.to_str().expect("text")];
-    for mut refused in [as_user(READER, &order), as_user(STRANGER, &status)] {
-        let ended = refused.status().expect("it runs");
-        assert_eq!(ended.code(), Some(1), "{refused:?}");
-    }
 }

@@ -1,4 +1,4 @@
-//! `liftmesh top`, on a pseudo-terminal and as one frame of text.
+//! `liftmesh top`, on a pseudo-terminal.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -13,10 +13,6 @@ use elevator_fleet::wire::Protocol;
 use liftmesh_harness::building::{Building, Line, PATIENCE};
 use rustix::termios::{Winsize, tcsetwinsize};
 
-use super::command_line::fails;
-use super::http::client::serving;
-use super::http::remote::Desk;
-use super::http::token;
 use super::supervisor::terminal;
 
 const ROWS: NonZero<u16> = NonZero::new(30).expect("a size");
@@ -116,46 +112,4 @@ fn it_follows_the_fleet_through_the_end_of_the_node_that_it_asks() {
     screen.keys.write_all(b"q").expect("a key");
     let ended = building.wait_for("it ends", |_| screen.child.try_wait().expect("a state"));
     assert!(ended.success(), "{ended}");
-}
-
-/// One frame is text, without a terminal; that of another computer is that of the node's own.
-#[test]
-fn one_frame_of_another_computer_is_that_of_its_own() {
-    let building = building();
-    let desk = Desk::new(
-        format!("http://{}", serving(&building, 1)),
-        &token(&building, "A", "desk", "view"),
-    );
-    let frame = |command: &mut Command| {
-        let output = command.output().expect("it runs");
-        assert_eq!(output.status.code(), Some(0), "{output:?}");
-        let shown = String::from_utf8(output.stdout).expect("text");
-        assert!(shown.lines().count() == 36 && !shown.contains('\x1b'), "{shown}");
-        // How long the other node was silent, and the age of an order, are of the moment.
-        shown.replace(|letter: char| letter.is_ascii_digit(), "").replace(' ', "")
-    };
-    building.wait("both are the same", |building| {
-        let here = frame(&mut building.operator("A", &["top", "--once"]));
-        assert!(here.contains("★Aleads") && here.contains("instep"), "{here}");
-        frame(&mut desk.command(&["top", "--once"])) == here
-    });
-    let (exit, why) = building.refusal("A", &["top"]);
-    assert!(exit == Some(2) && why.contains("--once"), "{why}");
-}
-
-/// What is wrong, where, and what to do about it; and the exit code for that.
-#[test]
-fn what_a_picture_of_another_computer_lacks_is_said() {
-    let nobody = "http://127.0.0.1:1";
-    for (exit, words, url, lacks) in [
-        (5, &["top"][..], nobody, "no node answers at http://127.0.0.1:1; is that its"),
-        (5, &["top", "--once"], nobody, "no node answers at http://127.0.0.1:1; is that its"),
-        (2, &["top", "--once"], "http://192.0.2.1:7080", "not encrypted"),
-        (2, &["top", "--once", "--data-dir", "/tmp"], nobody, "use only one of them"),
-        (2, &["top", "--once", "--socket", "/tmp/x"], nobody, "use only one of them"),
-        (2, &["top", "--once", "--token-file", "/nowhere/x"], nobody, "/nowhere/x"),
-    ] {
-        let why = fails(exit, &[words, &["--url", url]].concat());
-        assert!(why.contains(lacks), "{why}");
-    }
 }

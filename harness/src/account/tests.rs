@@ -104,14 +104,6 @@ fn an_order_is_lost_when_its_lamp_goes_dark_without_a_car() {
     assert!(is_lost(&see(&mut account, "B", 30, &[panel(&[]), panel(&[])])));
 }
 
-#[test]
-fn a_lamp_seen_dark_just_before_the_car_is_seen_there_is_served() {
-    let mut account = lit_on_two_panels();
-    assert!(see(&mut account, "A", 20, &[panel(&[])]).is_empty());
-    let soon = at(20) + Duration::from_millis(40);
-    assert!(is_served(&account.observe(&car("B"), &open_at(3, None, &[]), soon)));
-}
-
 /// The order of [`lit_on_two_panels`], served while the node of B was away; B is back at 30 s, and its
 /// lamp is still lit.
 fn served_while_away() -> Account {
@@ -176,15 +168,6 @@ fn a_panel_without_a_controller_is_not_judged_until_it_has_one_again() {
 }
 
 #[test]
-fn what_one_half_served_stays_served_when_the_other_half_hears_of_it() {
-    let mut account = lit_on_two_panels();
-    assert!(is_served(&see(&mut account, "B", 15, &[open_at(3, None, &[])])));
-    see(&mut account, "A", 30, &[panel(&[hall()])]);
-    see(&mut account, "A", 40, &[panel(&[]), panel(&[])]);
-    assert_eq!(counts(&account), [1, 1, 0]);
-}
-
-#[test]
 fn what_is_lit_at_the_end_is_unserved_and_not_lost() {
     let mut account = lit_on_two_panels();
     let living = BTreeSet::from([car("A"), car("B")]);
@@ -192,38 +175,6 @@ fn what_is_lit_at_the_end_is_unserved_and_not_lost() {
     assert!(matches!(verdicts[..], [Verdict::Unserved { .. }]));
     assert!(account.close(&living).is_empty());
     assert_eq!((counts(&account), account.tally().unserved), ([1, 0, 0], 1));
-}
-
-#[test]
-fn a_press_while_the_door_stands_open_is_no_order() {
-    let mut account = Account::default();
-    account.press(Call::of_button(hall(), &car("A")), at(10));
-    see(&mut account, "A", 11, &[open_at(3, Some(Direction::Up), &[])]);
-    // Lit much later, by another press: it has not waited since the first.
-    see(&mut account, "A", 60, &[panel(&[hall()])]);
-    see(&mut account, "A", 65, &[open_at(3, None, &[])]);
-    assert_eq!(account.tally().mean(), Some(at(5)));
-}
-
-// F7: while its car goes there, every panel that showed the order may be without a controller.
-#[test]
-fn an_order_served_while_no_panel_that_showed_it_lived_is_served() {
-    let mut account = lit_on_two_panels();
-    for name in ["A", "B"] {
-        see(&mut account, name, 12, &vec![dead(&[]); 18]);
-    }
-    see(&mut account, "C", 15, &[open_at(3, Some(Direction::Up), &[]), panel(&[])]);
-    see(&mut account, "A", 30, &[panel(&[])]);
-    assert_eq!(counts(&account), [1, 1, 0]);
-}
-
-#[test]
-fn nine_tenths_of_the_passengers_waited_no_longer() {
-    let mut count = Count::default();
-    for (waits, late) in [(1..=10, 9), (11..=20, 18), (1..=1_000, 900)] {
-        waits.for_each(|seconds| count.note_wait(at(seconds)));
-        assert_eq!(count.tally.late, at(late));
-    }
 }
 
 // F12, F18: a door that stood open between two looks has served too, those who go its way. An opening

@@ -2,7 +2,7 @@
 //! the time, whatever happens to the nodes.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -41,23 +41,6 @@ const LATE: Duration = Duration::from_millis(500);
 /// What has happened before the books are closed is known to the keeper within this.
 const LATEST_CHANGE: Duration = Duration::from_secs(5);
 
-/// Passes on what is to be seen of a car until its simulator ends, or nobody looks any more.
-pub(super) fn watch<T: Send + 'static>(
-    control: &Path,
-    changes: SyncSender<T>,
-    change: impl Fn(CarState) -> T + Send + 'static,
-) {
-    let panel = ControlClient::connect(control).expect("the simulator's control socket");
-    let states = panel.watch().expect("a watch");
-    std::thread::spawn(move || {
-        for state in states {
-            if changes.send(change(state)).is_err() {
-                return;
-            }
-        }
-    });
-}
-
 pub(super) enum Change {
     Seen(NodeId, Box<CarState>),
     Pressed(Call),
@@ -75,8 +58,18 @@ impl Books {
         for (car, control) in cars {
             let car = NodeId::new(car).expect("a name");
             watched.insert(car.clone(), Watched::default());
-            let seen = move |state| Some(Change::Seen(car.clone(), Box::new(state)));
-            watch(&control, changes.clone(), seen);
+            let panel = ControlClient::connect(control).expect("the simulator's control socket");
+            let states = panel.watch().expect("a watch");
+            let changes = changes.clone();
+            // Until its simulator ends, or the books are closed.
+            std::thread::spawn(move || {
+                for state in states {
+                    let seen = Change::Seen(car.clone(), Box::new(state));
+                    if changes.send(Some(seen)).is_err() {
+                        return;
+                    }
+                }
+            });
         }
         let keeper = Keeper {
             begun: Instant::now(),

@@ -42,17 +42,11 @@ impl Building {
     pub fn command_on(&self, disk: Disk, name: &str) -> Command {
         let runtime_dir = self.path("run");
         fs::create_dir_all(&runtime_dir).expect("a directory");
-        let mut command = self.wrapped(disk, name, "");
+        let data_dir = self.data_dir(name);
+        fs::create_dir_all(&data_dir).expect("a data directory");
+        let mut command = wrap(disk, &data_dir, &self.command(name));
         command.env("XDG_RUNTIME_DIR", runtime_dir);
         command
-    }
-
-    /// Starts a node on such a disk that has no place for its socket: nothing can be written in
-    /// `/run` either.
-    pub fn start_without_runtime_dir(&mut self, disk: Disk, name: &str) {
-        let mut command = self.wrapped(disk, name, "mount -t tmpfs -o ro tmpfs /run && ");
-        command.env_remove("XDG_RUNTIME_DIR");
-        self.start_with(name, |start| *start = command);
     }
 
     /// What a node on such a disk says of itself, or `None` while it does not run.
@@ -61,15 +55,9 @@ impl Building {
         let below = data_dir.strip_prefix("/").expect("an absolute path");
         status(&self.path("run/liftmesh").join(below)).ok()
     }
-
-    fn wrapped(&self, disk: Disk, name: &str, more: &str) -> Command {
-        let data_dir = self.data_dir(name);
-        fs::create_dir_all(&data_dir).expect("a data directory");
-        wrap(disk, more, &data_dir, &self.command(name))
-    }
 }
 
-fn wrap(disk: Disk, more: &str, data_dir: &Path, command: &Command) -> Command {
+fn wrap(disk: Disk, data_dir: &Path, command: &Command) -> Command {
     let mount = match disk {
         Disk::ReadOnly => r#"mount --bind "$0" "$0" && mount -o remount,ro,bind "$0""#,
         // The one file is its root.
@@ -78,7 +66,7 @@ fn wrap(disk: Disk, more: &str, data_dir: &Path, command: &Command) -> Command {
     let mut wrapped = Command::new("unshare");
     // Whoever is executed at last has the process id that was started at first.
     wrapped.args(["--mount", "sh", "-c"]);
-    wrapped.arg(format!(r#"{more}{mount} && exec "$@""#));
+    wrapped.arg(format!(r#"{mount} && exec "$@""#));
     wrapped.arg(data_dir).arg(command.get_program());
     wrapped.args(command.get_args()).env("LIFTMESH_CONFIG", "");
     wrapped

@@ -10,7 +10,6 @@ use super::books::Change;
 use crate::kill_all;
 
 impl Building {
-    /// Ends a node with SIGKILL.
     pub fn kill(&mut self, name: &str) {
         self.kill_all(&[name]);
     }
@@ -27,15 +26,11 @@ impl Building {
         };
         kill_all(names.iter().map(take).collect());
     }
-
-    /// Suspends a node with SIGSTOP.
     pub fn suspend(&mut self, name: &str) {
         self.record(name, Change::Stopped);
         self.signal(name, Signal::STOP);
         self.cabin_mut(name).suspended = true;
     }
-
-    /// Lets a suspended node go on, with SIGCONT.
     pub fn resume(&mut self, name: &str) {
         self.signal(name, Signal::CONT);
         self.cabin_mut(name).suspended = false;
@@ -47,8 +42,6 @@ impl Building {
         self.record(name, Change::Stopped);
         self.tell(name, "fault line unplugged");
     }
-
-    /// Plugs the line in again.
     pub fn plug_line(&self, name: &str) {
         self.tell(name, "fault line ok");
         self.record(name, Change::Runs);
@@ -66,14 +59,7 @@ impl Building {
         self.signal(name, Signal::TERM);
         self.exit(name)
     }
-
-    /// Sends a node a signal.
     pub fn signal(&self, name: &str, signal: Signal) {
         self.node(name).signal(signal);
-    }
-
-    /// Takes a node's disk away.
-    pub fn wipe(&self, name: &str) {
-        std::fs::remove_dir_all(self.data_dir(name)).expect("the data directory");
     }
 }

@@ -8,14 +8,10 @@ use std::process::{Command, Output};
 use rustix::process::geteuid;
 
 use super::skip;
-
-/// The interface of every host.
 pub const INTERFACE: &str = "eth0";
 
 /// The port of the mesh: these namespaces have nobody else who could use it.
 const PORT: u16 = 46100;
-
-/// The hosts and their switch.
 pub struct Lan {
     name: String,
     block: u8,
@@ -100,15 +96,8 @@ impl Lan {
         let add = ["addr", "add", &address, "broadcast", &broadcast];
         ip(&[&["-n", &self.host(host)][..], &add, &device].concat());
     }
-
-    /// Sets a host's interface up.
     pub fn raise(&self, number: u8) {
         ip(&["-n", &self.host(number), "link", "set", INTERFACE, "up"]);
-    }
-
-    /// Sets a host's interface down.
-    pub fn lower(&self, number: u8) {
-        ip(&["-n", &self.host(number), "link", "set", INTERFACE, "down"]);
     }
 
     /// Pulls a host's cable out of the switch.
@@ -119,17 +108,6 @@ impl Lan {
     /// Puts a host's cable into the switch.
     pub fn plug(&self, number: u8) {
         self.switch_ip(&["link", "set", &port(number), "up"]);
-    }
-
-    /// Lets no datagram and no connection pass from one host to another; the way back is open, and
-    /// addresses are resolved.
-    pub fn one_way(&self, from: u8, to: u8) {
-        let (from, to) = (port(from), port(to));
-        self.rule(&format!("iifname {from} oifname {to} ether type ip drop"));
-    }
-
-    pub fn refuse_links(&self) {
-        self.rule("ip protocol tcp drop");
     }
 
     /// Loses this share of all that passes, whatever it is.
@@ -148,15 +126,13 @@ impl Lan {
         (lost, all)
     }
 
-    pub fn mend(&self) {
+    pub fn repair(&self) {
         self.nft("flush ruleset");
     }
 
     pub fn address(&self, number: u8) -> Ipv4Addr {
         Ipv4Addr::new(10, 77, self.block, number)
     }
-
-    /// Where the beacons of all hosts go.
     pub fn broadcast(&self) -> SocketAddrV4 {
         SocketAddrV4::new(self.address(255), PORT)
     }
@@ -205,15 +181,11 @@ fn lack() -> Option<&'static str> {
     if !geteuid().is_root() {
         return Some("only root can make network namespaces");
     }
-    for (tool, lack) in
-        [("ip", "ip (iproute2) is not installed"), ("nft", "nft (nftables) is not installed")]
-    {
+    let lacks = |tool: &&str| {
         let shown = Command::new(tool).arg("-V").output();
-        if !shown.is_ok_and(|output| output.status.success()) {
-            return Some(lack);
-        }
-    }
-    None
+        !shown.is_ok_and(|output| output.status.success())
+    };
+    ["ip", "nft"].iter().any(lacks).then_some("iproute2 or nftables is not installed")
 }
 
 fn inside(namespace: &str, program: &str) -> Command {

@@ -9,9 +9,7 @@ static MACHINE: RwLock<()> = RwLock::new(());
 #[derive(Debug)]
 #[must_use]
 pub enum Machine {
-    /// Beside other tests.
     Shared(RwLockReadGuard<'static, ()>),
-    /// Alone.
     Alone(RwLockWriteGuard<'static, ()>),
 }
 

@@ -13,8 +13,6 @@ pub mod disk;
 mod faults;
 mod lan;
 mod machine;
-mod machinery;
-mod passengers;
 mod process;
 mod threads;
 mod times;
@@ -32,7 +30,6 @@ use elevator_driver::{Button, Direction, DoorState, Floor, FloorCount};
 use elevator_fleet::model::{Call, Mode, Role};
 use elevator_fleet::node::Status;
 use elevator_fleet::wire::Protocol;
-use elevator_simulator::building::{Building as Model, Crowd};
 use elevator_simulator::{CarState, ControlClient};
 
 use self::answers::{announced, status};
@@ -40,8 +37,7 @@ pub use self::books::Report;
 use self::books::{Books, Change};
 pub use self::lan::{INTERFACE, Interface, Lan};
 pub use self::machine::Machine;
-use self::machinery::Machinery;
-pub use self::passengers::Journeys;
+pub use self::process::processor_time;
 pub use self::threads::{Stopped, Thread};
 pub use self::times::Times;
 use crate::process::last_lines;
@@ -58,6 +54,12 @@ pub const FLIGHT_LIMIT: Duration = Duration::from_secs(5);
 
 const FLEET: &str = "liftmesh";
 
+/// Quick cars make short tests; the laws of the shaft stay the same. What node and simulator are told,
+/// and what the simulator alone is.
+const DRIVE: &str = "--floor-height 3 --acceleration 3 --jerk 10";
+const CAR: &str = "--speed 6 --door-opening 200ms --door-closing 200ms --between-floors 300ms \
+                   --passing-floor 100ms";
+
 /// How many lines of each log are in a failure's message.
 const LOG_LINES: usize = 25;
 
@@ -65,8 +67,6 @@ const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 /// Tells the buildings of one test process from each other.
 static BUILDINGS: AtomicU8 = AtomicU8::new(1);
-
-/// The line between a node and its panel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Line {
     Serial,
@@ -82,17 +82,14 @@ pub struct Building {
     line: Line,
     /// The path of the program that runs the nodes which start from here on.
     pub program: String,
-    machinery: Machinery,
     port: u16,
     block: u8,
     election: Protocol,
     fleet_keys: Option<String>,
-    /// The multicast group to which the nodes that start from here on send their beacons.
-    pub group: Option<Ipv4Addr>,
     lan: Option<Lan>,
     books: Option<Books>,
     /// What every node is started with besides its settings.
-    flags: Vec<String>,
+    flags: &'static [&'static str],
 }
 
 struct Cabin {
@@ -120,23 +117,14 @@ impl Building {
             floors: FloorCount::new(floors).expect("a number of floors"),
             line,
             program,
-            machinery: Machinery::QUICK,
             port,
             block: BUILDINGS.fetch_add(1, Ordering::Relaxed),
             election: chosen_election(),
             fleet_keys: None,
-            group: None,
             lan: None,
             books: None,
-            flags: Vec::new(),
+            flags: &[],
         }
-    }
-
-    /// An empty building like one of the simulator's, in which everything is `pace` times as fast.
-    pub fn like(model: &Model, pace: u32) -> Self {
-        let mut building = Self::new(model.floors.get(), Line::Serial);
-        building.machinery = Machinery::of(model, pace);
-        building
     }
 
     /// An empty building, whose nodes will each have a host in a LAN of their own; `None` where
@@ -190,13 +178,6 @@ impl Building {
     pub fn open_books(&mut self) {
         self.books =
             Some(Books::open(self.cars().map(|it| (it.name, self.place.control(it.name)))));
-    }
-
-    /// Sends passengers on their way to all cars. `pace` is how much faster than real time they
-    /// live; `limit` is when, in their time, the last of them are given up.
-    pub fn carry(&self, crowd: Crowd, pace: u32, limit: Duration) -> Journeys {
-        let panels: Vec<_> = self.cars().map(|cabin| self.place.control(cabin.name)).collect();
-        Journeys::begin(&panels, crowd, pace, limit)
     }
 
     /// Waits until every lamp is dark, and holds that no order was lost; hands back the account.
@@ -253,7 +234,7 @@ impl Building {
         let (floors, control) = (self.floors, self.place.control(name));
         let simulator = SimulatorCommand { name: name.to_owned(), floors, panel, control };
         let mut command = simulator.build(Command::new(&self.program));
-        command.args(self.machinery.of_the_car().split(' '));
+        command.args(DRIVE.split(' ')).args(CAR.split(' '));
         let log = self.place.simulator_log(name);
         // An earlier simulator of the car may have written its panel to it.
         fs::write(&log, "").expect("a log");
@@ -280,7 +261,7 @@ impl Building {
     pub fn start_as(&mut self, name: &str, change: impl FnOnce(&mut NodeCommand)) {
         let mut settings = self.settings(name);
         change(&mut settings);
-        let command = self.command_of(name, &settings);
+        let command = self.command_of(name, &settings, NodeCommand::build);
         self.run(name, |log| Process::start(name, command, log));
     }
 
@@ -298,20 +279,25 @@ impl Building {
     }
 
     pub fn command(&self, name: &str) -> Command {
-        self.command_of(name, &self.settings(name))
+        self.command_of(name, &self.settings(name), NodeCommand::build)
     }
 
-    fn command_of(&self, name: &str, settings: &NodeCommand) -> Command {
+    fn command_of(
+        &self,
+        name: &str,
+        settings: &NodeCommand,
+        build: impl FnOnce(&NodeCommand, Command) -> Command,
+    ) -> Command {
         let number = self.cabin(name).number;
         let program = match &self.lan {
             Some(lan) => lan.on_host(number, &self.program),
             None => Command::new(&self.program),
         };
-        let mut command = settings.build(program);
+        let mut command = build(settings, program);
         let limit = format!("{}s", FLIGHT_LIMIT.as_secs());
         command.args(["--flight-limit", &limit, "--homing-limit", "10s"]);
-        command.args(self.machinery.of_the_node().split(' '));
-        command.args(&self.flags);
+        command.args(DRIVE.split(' ')).args(["--rated-speed", "6", "--dwell", "1s"]);
+        command.args(self.flags);
         command
     }
 
@@ -329,15 +315,13 @@ impl Building {
             },
             fleet: FLEET.to_owned(),
             address: address.to_string(),
-            broadcast: SocketAddrV4::new(self.group.unwrap_or(*broadcast.ip()), broadcast.port()),
+            broadcast,
             floors: self.floors,
             election: self.election,
             fleet_keys: self.fleet_keys.clone(),
             data_dir: self.data_dir(name),
         }
     }
-
-    /// A passenger presses a button on a car's panel.
     pub fn press(&self, name: &str, button: Button) {
         // Nobody waits for a controller that does not run.
         if self.running().any(|running| running == name) {
@@ -359,8 +343,6 @@ impl Building {
     pub fn status(&self, name: &str) -> Option<Status> {
         status(&self.data_dir(name)).ok()
     }
-
-    /// What there is to see of a car.
     pub fn car(&self, name: &str) -> CarState {
         self.panel(name).state().expect("a state")
     }
@@ -368,8 +350,6 @@ impl Building {
     pub fn mode(&self, name: &str) -> Option<Mode> {
         self.status(name)?.car.map(|car| car.view.mode)
     }
-
-    /// Whether a car stands at this floor with its door open.
     pub fn is_open_at(&self, name: &str, floor: u8) -> bool {
         let car = self.car(name);
         let is_open = car.door == DoorState::Open || car.door_lamp;
@@ -412,8 +392,6 @@ impl Building {
             .filter(|cabin| cabin.node.is_some() && !cabin.suspended)
             .map(|cabin| cabin.name)
     }
-
-    /// Those that have a car.
     fn cars(&self) -> impl Iterator<Item = &Cabin> {
         let has_car = |cabin: &&Cabin| cabin.role == Role::Cabin;
         self.cabins.iter().filter(has_car)

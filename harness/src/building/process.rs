@@ -3,24 +3,19 @@
 use std::process::{Command, ExitStatus, Stdio};
 
 use super::{Building, Line};
-use crate::Process;
+use crate::{NodeCommand, Process};
 
 /// The units per second in which Linux gives the processor time of a process.
 const TICKS: f64 = 100.0;
 
 impl Building {
-    /// As [`with_cars`](Self::with_cars), with further flags for every node, whenever it starts.
-    pub fn with_flags(floors: u8, line: Line, names: &[&'static str], flags: &[&str]) -> Self {
-        let mut building = Self::new(floors, line);
-        building.flags = flags.iter().map(ToString::to_string).collect();
-        building.fill(names);
-        building
-    }
-
     /// As [`with_cars`](Self::with_cars), with nodes whose idle cars stay where they are: for tests
     /// that say where each car is.
     pub fn without_parking(floors: u8, line: Line, names: &[&'static str]) -> Self {
-        Self::with_flags(floors, line, names, &["--dispatch-strategy", "collective"])
+        let mut building = Self::new(floors, line);
+        building.flags = &["--dispatch-strategy", "collective"];
+        building.fill(names);
+        building
     }
 
     pub fn process_id(&self, name: &str) -> u32 {
@@ -29,13 +24,7 @@ impl Building {
 
     /// The processor time that a running node has used, in seconds.
     pub fn processor_time(&self, name: &str) -> f64 {
-        let path = format!("/proc/{}/stat", self.process_id(name));
-        let text = std::fs::read_to_string(path).expect("a running process");
-        // The name of the program may have spaces; it ends with the last parenthesis.
-        let (_, rest) = text.rsplit_once(')').expect("a process");
-        let fields: Vec<&str> = rest.split_whitespace().collect();
-        let ticks = |field: usize| fields[field].parse::<f64>().expect("a number");
-        (ticks(11) + ticks(12)) / TICKS
+        processor_time(&self.process_id(name).to_string())
     }
 
     /// The command line of an operator at a node.
@@ -66,15 +55,8 @@ impl Building {
     pub fn clear_hang(&self, name: &str) -> String {
         self.done(name, &["clear-hang", "--operator", "kovac", "--reason", "a test"])
     }
-
-    /// The caretaker of a node, with the node's settings.
     pub fn caretaker_command(&self, name: &str) -> Command {
-        let node = self.command(name);
-        let mut command = Command::new(node.get_program());
-        let words = node.get_args();
-        command.args(words.map(|word| if word == "run" { "caretaker".as_ref() } else { word }));
-        command.env("LIFTMESH_CONFIG", "").stdin(Stdio::null());
-        command
+        self.command_of(name, &self.settings(name), NodeCommand::build_caretaker)
     }
 
     pub fn start_caretaker(&self, name: &str) -> Process {
@@ -82,8 +64,6 @@ impl Building {
         let what = format!("caretaker of {name}");
         Process::start(what, self.caretaker_command(name), log).expect("the caretaker")
     }
-
-    /// How a process ended, once it has.
     pub fn end_of(&self, process: &mut Process) -> ExitStatus {
         let what = format!("{} ends", process.name());
         self.wait_for(&what, |_| process.ended())
@@ -110,6 +90,16 @@ impl Building {
     pub fn logged(&self, name: &str) -> String {
         std::fs::read_to_string(self.place.node_log(name)).expect("a log")
     }
+}
+
+/// The same of a process or, as `PROCESS/task/THREAD`, a thread.
+pub fn processor_time(of: &str) -> f64 {
+    let text = std::fs::read_to_string(format!("/proc/{of}/stat")).expect("a running process");
+    // The name of the program may have spaces; it ends with the last parenthesis.
+    let (_, rest) = text.rsplit_once(')').expect("a process");
+    let fields: Vec<&str> = rest.split_whitespace().collect();
+    let ticks = |field: usize| fields[field].parse::<f64>().expect("a number");
+    (ticks(11) + ticks(12)) / TICKS
 }
 
 fn refusal(mut command: Command) -> (Option<i32>, String) {

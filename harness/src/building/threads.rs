@@ -8,8 +8,6 @@ use nix::sys::wait::{WaitPidFlag, waitpid};
 use nix::unistd::Pid;
 
 use super::{Building, skip};
-
-/// A thread of a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Thread {
     pub id: i32,

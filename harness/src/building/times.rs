@@ -2,8 +2,6 @@
 
 use std::fmt;
 use std::time::Duration;
-
-/// Measured times of one kind.
 #[derive(Debug, Default)]
 pub struct Times(Vec<Duration>);
 

@@ -11,7 +11,6 @@ use elevator_fleet::wire::NodeState;
 use super::{Building, LOOK_EVERY, PATIENCE};
 
 impl Building {
-    /// Waits until something is so.
     pub fn wait(&self, what: &str, is_so: impl FnMut(&Self) -> bool) -> Duration {
         self.wait_within(PATIENCE, what, is_so)
     }
@@ -30,8 +29,6 @@ impl Building {
         }
         start.elapsed()
     }
-
-    /// Waits until something is there, and hands it back.
     pub fn wait_for<T>(&self, what: &str, mut find: impl FnMut(&Self) -> Option<T>) -> T {
         let mut found = None;
         self.wait(what, |building| {
@@ -40,8 +37,6 @@ impl Building {
         });
         found.expect("found")
     }
-
-    /// Holds that something stays so for a while.
     pub fn stays(&self, what: &str, duration: Duration, mut is_so: impl FnMut(&Self) -> bool) {
         let start = Instant::now();
         while start.elapsed() < duration {
@@ -73,8 +68,6 @@ impl Building {
             }
         }
     }
-
-    /// The same, whichever of them leads.
     pub fn wait_for_one_master_of(&self, group: &[&str]) -> Duration {
         let what = format!("{group:?} follow one of them");
         self.wait(&what, |building| building.are_led_by_one(group))
@@ -90,21 +83,6 @@ impl Building {
             });
         }
         group.iter().any(|master| self.follow(group, master))
-    }
-
-    /// Waits until these nodes have been one group for a while without a break; hands back how long
-    /// it took them to become one.
-    pub fn wait_for_steady_group(&self, group: &[&str], steady: Duration) -> Duration {
-        let started = Instant::now();
-        let mut since = None;
-        self.wait(&format!("{group:?} stay one group"), |building| {
-            if !group.iter().any(|master| building.follow(group, master)) {
-                since = None;
-                return false;
-            }
-            since.get_or_insert_with(Instant::now).elapsed() >= steady
-        });
-        since.map_or(Duration::ZERO, |since| since - started)
     }
 
     /// Waits until all that run follow one of them; hands back its name.
@@ -142,8 +120,6 @@ impl Building {
             })
         }) && stores.len() == 1
     }
-
-    /// Waits until all these cars are in service.
     pub fn wait_in_service(&self, names: &[&str]) {
         self.wait("every car is in service", |building| {
             names.iter().all(|name| {
@@ -179,13 +155,9 @@ impl Building {
             building.cabins.iter().map(|cabin| cabin.name).find(|name| car == *name)
         })
     }
-
-    /// Pushes a car's stop switch back.
     pub fn put_in(&self, name: &str) {
         self.tell(name, "stop off");
     }
-
-    /// Waits until a car stands at this floor with its door open.
     pub fn wait_open_at(&self, name: &str, floor: u8) {
         self.wait(&format!("{name} is open at {floor}"), |it| it.is_open_at(name, floor));
     }
@@ -197,15 +169,11 @@ impl Building {
         self.wait("the car moves", |building| building.car(name).speed.abs() > 1.0);
         button
     }
-
-    /// Waits until a button's lamp is lit on the panels of all these cars.
     pub fn wait_lit(&self, names: &[&str], button: Button) -> Duration {
         self.wait(&format!("{button} is lit on {names:?}"), |building| {
             names.iter().all(|name| building.car(name).lamps.contains(&button))
         })
     }
-
-    /// Waits until a button's lamp is dark on the panels of all these cars.
     pub fn wait_dark(&self, names: &[&str], button: Button) -> Duration {
         self.wait(&format!("{button} is dark on {names:?}"), |building| {
             names.iter().all(|name| !building.car(name).lamps.contains(&button))
@@ -219,8 +187,6 @@ impl Building {
         self.wait_lit(names, button);
         self.wait_dark(names, button);
     }
-
-    /// Waits until no order lamp is lit in the whole building.
     pub fn wait_all_dark(&self) {
         self.wait_within(PATIENCE * 3, "every lamp is dark", |building| {
             building.cars().all(|cabin| building.car(cabin.name).lamps.is_empty())

@@ -126,28 +126,25 @@ impl Struck {
             let longest = if self.chance.bool() { Self::MOMENT / 10 } else { Self::MOMENT };
             self.live_for(Duration::ZERO, longest);
             self.kill(name);
-            self.count("kills of a node that was starting");
         }
         self.live_for(Duration::ZERO, Self::MOMENT);
         self.start(name);
     }
 
     fn suspend(&mut self, name: &'static str) {
-        self.note(&format!("{name} is suspended"));
+        self.note("suspensions", &format!("{name} is suspended"));
         self.building.suspend(name);
         self.live_for(Duration::from_millis(20), Duration::from_millis(1500));
-        self.note(&format!("{name} goes on"));
+        self.note("resumptions", &format!("{name} goes on"));
         self.building.resume(name);
-        self.count("suspensions");
     }
 
     fn unplug(&mut self, name: &'static str) {
-        self.note(&format!("the line of {name} is unplugged"));
+        self.note("lines unplugged", &format!("the line of {name} is unplugged"));
         self.building.unplug_line(name);
         self.live_for(Duration::from_millis(20), Duration::from_millis(1500));
         self.building.plug_line(name);
-        self.note(&format!("the line of {name} is plugged in"));
-        self.count("lines unplugged");
+        self.note("lines plugged in", &format!("the line of {name} is plugged in"));
     }
 
     /// A node loses its disk, which has what nobody else may have, so that nothing else may happen
@@ -155,23 +152,21 @@ impl Struck {
     fn fill_disk(&mut self, name: &'static str) {
         self.building.wait_for_one_master();
         self.kill(name);
-        self.note(&format!("{name} starts on a full disk"));
+        self.note("full disks", &format!("{name} starts on a full disk"));
         self.building.start_on(Disk::Full, name);
         self.live_for(Duration::from_millis(300), Duration::from_millis(1500));
         self.kill(name);
         self.start(name);
         self.building.wait_for_one_master();
-        self.count("full disks");
     }
 
     fn kill(&mut self, name: &'static str) {
-        self.note(&format!("{name} is killed"));
+        self.note("kills", &format!("{name} is killed"));
         self.building.kill(name);
-        self.count("kills");
     }
 
     fn start(&mut self, name: &'static str) {
-        self.note(&format!("{name} starts"));
+        self.note("starts", &format!("{name} starts"));
         self.building.start(name);
     }
 
@@ -196,16 +191,12 @@ impl Struck {
             1 if floor + 1 < FLOORS => self.building.hall(floor, Direction::Up),
             _ => self.building.car_call(floor),
         };
-        self.note(&format!("{button} at {at}"));
+        self.note("presses", &format!("{button} at {at}"));
         self.building.press(at, button);
-        self.count("presses");
     }
 
-    fn count(&mut self, what: &'static str) {
-        *self.toll.entry(what).or_default() += 1;
-    }
-
-    fn note(&mut self, what: &str) {
+    fn note(&mut self, kind: &'static str, what: &str) {
+        *self.toll.entry(kind).or_default() += 1;
         self.history.push(format!("{:8.3} s {what}", self.began.elapsed().as_secs_f64()));
     }
 }

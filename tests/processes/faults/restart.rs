@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use elevator_driver::Direction;
-use liftmesh_harness::building::Building;
 
 use super::{THREE, bank};
 
@@ -65,58 +64,4 @@ fn every_lit_order_is_served_after_a_power_cut_of_the_whole_building() {
     println!(
         "power cut: lamps lit {alone:?} after the start of one alone, one group {merged:?} after that of the others; {report:?}"
     );
-}
-
-/// F3, F13, F14, O5: the lowest address comes back to lit lamps, with the disk that it had or knowing
-/// nothing, and takes nothing from the others.
-#[test]
-fn the_lowest_address_returns_and_every_lamp_stays_lit_until_served() {
-    let mut building = bank();
-    for keeps_disk in [true, false] {
-        let before = building.hall(6, Direction::Up);
-        let meanwhile = building.hall(3, Direction::Down);
-        let car_call = building.car_call(7);
-        for name in THREE {
-            building.take_out(name);
-        }
-        building.press("A", before);
-        building.wait_lit(&THREE, before);
-        if keeps_disk {
-            building.press("A", car_call);
-            building.wait_lit(&["A"], car_call);
-        }
-        building.kill("A");
-        building.wait_for_master("B");
-        if !keeps_disk {
-            building.wipe("A");
-        }
-        building.press("C", meanwhile);
-        building.wait_lit(&["B", "C"], meanwhile);
-        building.start("A");
-        let stay_lit = |building: &Building| {
-            ["B", "C"].iter().all(|name| {
-                let lamps = building.car(name).lamps;
-                lamps.contains(&before) && lamps.contains(&meanwhile)
-            })
-        };
-        let whole = building.wait("A is back", |building| {
-            assert!(stay_lit(building), "a lamp went out unserved");
-            building.are_led_by(&THREE, "A")
-        });
-        for button in [before, meanwhile] {
-            building.wait_lit(&THREE, button);
-        }
-        if keeps_disk {
-            building.wait_lit(&["A"], car_call);
-        }
-        building.stays("the lamps are lit", Duration::from_millis(500), stay_lit);
-        for name in THREE {
-            building.put_in(name);
-        }
-        building.wait_in_service(&THREE);
-        building.wait_all_dark();
-        println!("one group {whole:?} after the return of the lowest address");
-    }
-    building.close_books();
-    building.assert_safe();
 }

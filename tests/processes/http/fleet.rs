@@ -1,21 +1,12 @@
 //! What holds at every node, whichever took it, and through the deaths of nodes.
 
-use std::path::Path;
-
-use elevator_driver::Direction;
 use liftmesh_harness::building::{Building, Line};
-use redb::{Database, ReadableDatabase, ReadableTableMetadata, TableDefinition};
 use serde_json::json;
 
 use super::client::{Answer, Events, Message, get, post, serving};
-use super::{said, token};
+use super::token;
 
 const TWO: [&str; 2] = ["A", "B"];
-
-fn refusal(building: &Building, node: &str, words: &[&str]) -> (Option<i32>, String) {
-    let output = building.operator(node, words).output().expect("it runs");
-    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
-}
 
 /// Whether a node takes a token, whatever it makes of the empty request.
 fn counts(building: &Building, number: u8, token: &str) -> bool {
@@ -35,7 +26,7 @@ fn a_token_counts_at_every_node_until_any_revokes_it() {
     building.wait("the token counts at B", |building| counts(building, 2, &kiosk));
     assert!(counts(&building, 1, &kiosk));
     let taken = ["token", "create", "--name", "kiosk", "--scope", "view"];
-    let (code, why) = refusal(&building, "B", &taken);
+    let (code, why) = building.refusal("B", &taken);
     assert_eq!(code, Some(2), "{why}");
     assert!(why.contains("token kiosk already exists"), "{why}");
 
@@ -43,7 +34,7 @@ fn a_token_counts_at_every_node_until_any_revokes_it() {
     building.wait("B has it on disk", is_on_disk);
     building.kill_all(&TWO);
     // B does not run, and has it on disk.
-    let list = said(&building, "B", &["token", "list"]);
+    let list = building.done("B", &["token", "list"]);
     assert!(list.lines().any(|line| line.trim_start().starts_with("kiosk  call ")), "{list}");
     let robot = token(&building, "B", "robot", "call");
     for name in TWO {
@@ -60,22 +51,22 @@ fn a_token_counts_at_every_node_until_any_revokes_it() {
     let session = post(b, "/api/v1/sessions", &kiosk, &asked).json();
     let session = format!("/api/v1/sessions/{}", session["id"].as_str().expect("an id"));
     let revoke = ["token", "revoke", "--name", "kiosk", "--operator", "J. Kovac"];
-    let revoked = said(&building, "B", &revoke);
+    let revoked = building.done("B", &revoke);
     assert!(revoked.starts_with("token kiosk is revoked"), "{revoked}");
     assert!(!counts(&building, 2, &kiosk), "at once at B");
     assert_eq!(get(b, &session).json()["reason"], "operator");
     building.start("A");
     building.wait("A has heard of it", |building| !counts(building, 1, &kiosk));
     assert!(!counts(&building, 2, &kiosk) && counts(&building, 1, &robot));
-    let (code, why) = refusal(&building, "A", &["token", "revoke", "--name", "kiosk"]);
+    let (code, why) = building.refusal("A", &["token", "revoke", "--name", "kiosk"]);
     assert_eq!(code, Some(2), "{why}");
 
-    let audit = said(&building, "B", &["audit"]);
+    let audit = building.done("B", &["audit"]);
     let recorded = audit
         .lines()
         .any(|line| ["J. Kovac", "token/kiosk is revoked"].iter().all(|part| line.contains(part)));
     assert!(recorded, "{audit}");
-    let status = said(&building, "A", &["status", "--json"]);
+    let status = building.done("A", &["status", "--json"]);
     for secret in [&kiosk, &robot] {
         let digits = secret.rsplit('-').next().expect("digits");
         let hash = blake3::hash(secret.as_bytes()).to_hex();
@@ -139,43 +130,6 @@ fn calls_and_their_client_survive_the_death_of_the_master() {
         let again = place(&building, number, &robot, 3, "one");
         assert_eq!((again.status, &again.json()), (200, &answers[0]), "at node {number}");
     }
-    let other = place(&building, 3, &robot, 2, "one");
-    assert_eq!((other.status, other.problem()), (409, "request_id_reused".to_owned()));
-    // A new token is a new client, whose ids are its own. It is the end of what B has to show.
-    let new = token(&building, "B", "new", "call");
-    let again = events.wait("event", |it| it["event"] == "placed" || it["event"] == "setting");
-    assert_eq!(again.data["event"], "setting", "it was placed again");
-    assert_eq!(place(&building, 2, &new, 3, "one").status, 201);
     building.wait_all_dark();
-    building.assert_safe();
-}
-
-/// Whether the journal of a running node has statistics. A copy that was made in the middle of a commit
-/// may not open; a later one does.
-fn has_statistics(directory: &Path) -> Option<bool> {
-    let copy = tempfile::tempdir().expect("a directory");
-    let file = copy.path().join("journal.redb");
-    std::fs::copy(directory.join("journal.redb"), &file).expect("a copy");
-    let database = Database::open(&file).ok()?;
-    let table = TableDefinition::<u32, &[u8]>::new("statistics");
-    Some(database.begin_read().ok()?.open_table(table).ok()?.len().ok()? > 0)
-}
-
-#[test]
-fn a_served_call_is_counted_by_every_node_and_kept_over_a_kill() {
-    let mut building = Building::with_cars(4, Line::Serial, &TWO);
-    let counted = |building: &Building, number: u8| {
-        get(serving(building, number), "/api/v1/statistics").json()["waiting"]["hall"].clone()
-    };
-    building.press("A", building.hall(2, Direction::Up));
-    building.wait("both have counted it", |building| {
-        [1, 2].iter().all(|number| counted(building, *number)["calls"] == 1)
-    });
-    building
-        .wait("the disk has it", |building| has_statistics(&building.data_dir("A")) == Some(true));
-    let before = counted(&building, 1);
-    building.kill("A");
-    building.start("A");
-    building.wait("A counts on from there", |building| counted(building, 1) == before);
     building.assert_safe();
 }

@@ -14,19 +14,10 @@ use liftmesh_harness::building::{Building, Line, skip};
 
 use self::client::{address, serving};
 
-/// What a command at a node prints.
-#[track_caller]
-fn said(building: &Building, node: &str, words: &[&str]) -> String {
-    let output = building.operator(node, words).output().expect("it runs");
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{words:?}: {errors}");
-    String::from_utf8(output.stdout).expect("text")
-}
-
 /// Makes a token at a node.
 pub(crate) fn token(building: &Building, node: &str, name: &str, scope: &str) -> String {
     let words = ["token", "create", "--name", name, "--scope", scope];
-    said(building, node, &words).trim().to_owned()
+    building.done(node, &words).trim().to_owned()
 }
 
 /// The threads that serve clients have a lower priority than those that serve passengers. No
@@ -38,9 +29,8 @@ fn passengers_come_before_clients() {
     building.start_with("A", |command| {
         command.args(["--mqtt-broker", "mqtt://127.0.0.1:1"]);
     });
-    let thread = |name: &str| building.threads("A").into_iter().find(|thread| thread.name == name);
     let niceness = |name: &str| {
-        let id = thread(name)?.id;
+        let id = building.threads("A").into_iter().find(|thread| thread.name == name)?.id;
         let path = format!("/proc/{}/task/{id}/stat", building.process_id("A"));
         let text = std::fs::read_to_string(path).expect("it runs");
         let (_, rest) = text.rsplit_once(')').expect("a name");

@@ -10,8 +10,6 @@ use elevator_fleet::settings::Setting;
 use liftmesh_harness::Process;
 use liftmesh_harness::building::{Building, Line, skip};
 
-use serde_json::Value;
-
 use super::client::{address, get, serving};
 use super::{tls, token};
 
@@ -59,11 +57,7 @@ impl Server {
     /// Waits until an expression has this value.
     fn wait(&mut self, building: &Building, expression: &str, expected: f64) {
         building.wait(&format!("{expression} is {expected}"), |_| {
-            assert!(
-                self.process.ended().is_none(),
-                "it has ended: {}",
-                self.process.log().display()
-            );
+            assert!(self.process.ended().is_none(), "{}", self.process.last_lines(20));
             // It answers 503 until it is ready.
             TcpStream::connect(self.address).is_ok()
                 && get(self.address, "/-/ready").status == 200
@@ -83,22 +77,8 @@ fn value(server: &Server, expression: &str) -> Option<f64> {
     }
 }
 
-/// What the panels of the dashboard ask for, about these fleets.
-fn dashboard(fleets: &str) -> Vec<String> {
-    let dashboard: Value =
-        serde_json::from_str(&file("config/grafana-dashboard.json")).expect("JSON");
-    let panels = dashboard["panels"].as_array().expect("panels").iter();
-    let targets = panels.flat_map(|panel| panel["targets"].as_array().expect("targets"));
-    let expression = |target: &Value| {
-        let expression = target["expr"].as_str().expect("text");
-        assert!(expression.contains("$fleet"), "of all fleets: {expression}");
-        format!("count({})", expression.replace("$fleet", fleets))
-    };
-    targets.map(expression).collect()
-}
-
-/// It reads the metrics over TLS with a token, evaluates every rule and every panel of the dashboard
-/// over them, and sees a node that was killed.
+/// It reads the metrics over TLS with a token, evaluates every rule over them, and sees a node that was
+/// killed.
 #[test]
 fn prometheus_reads_the_nodes_and_evaluates_the_alerts() {
     if Command::new("prometheus").arg("--version").output().is_err() {
@@ -145,13 +125,6 @@ fn prometheus_reads_the_nodes_and_evaluates_the_alerts() {
     server.wait(&building, "sum(prometheus_rule_group_rules)", alerts);
     server.wait(&building, "sum(prometheus_rule_evaluations_total) > bool 0", 1.0);
     assert_eq!(value(&server, "sum(prometheus_rule_evaluation_failures_total)"), Some(0.0));
-    // A rate needs two scrapes.
-    for expression in dashboard("liftmesh|other") {
-        building.wait(&expression, |_| value(&server, &expression).is_some());
-    }
-    for expression in dashboard("other") {
-        assert_eq!(value(&server, &expression), None, "{expression}");
-    }
 
     building.kill("B");
     server.wait(&building, r#"sum(up{job="liftmesh"})"#, 1.0);

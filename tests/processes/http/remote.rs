@@ -15,7 +15,7 @@ use tempfile::TempDir;
 
 use super::client::{address, get, serving};
 use super::tls::certificate;
-use super::{said, token};
+use super::token;
 use crate::command_line::liftmesh;
 
 const WHO: [&str; 4] = ["--operator", "J. Kovac", "--reason", "new carpet"];
@@ -76,7 +76,7 @@ fn the_audit_log_of_the_fleet_says_who_and_why() {
     let (a, b) = (serving(&building, 1), serving(&building, 2));
     let secret = token(&building, "A", "desk", "operate");
     let desk = Desk::new(format!("http://{b}"), &secret);
-    said(&building, "A", &[&["mode", "B", "out-of-service"], &WHO[..]].concat());
+    building.done("A", &[&["mode", "B", "out-of-service"], &WHO[..]].concat());
     building.wait("B records it", |_| {
         let shown = desk.command(&["audit"]).output().expect("it runs").stdout;
         String::from_utf8_lossy(&shown).contains("  mode/B is out-of-service\n")
@@ -88,7 +88,7 @@ fn the_audit_log_of_the_fleet_says_who_and_why() {
     let found: Vec<_> = page.lines().filter(|line| line.contains("mode/B is")).collect();
     let is_whole = |line: &str| line.contains("  A     setting  J. Kovac  uid ");
     assert!(found.len() == 1 && is_whole(found[0]) && !page.contains("not asked"), "{page}");
-    let without_token = said(&building, "A", &["audit", "--fleet"]);
+    let without_token = building.done("A", &["audit", "--fleet"]);
     assert!(without_token.contains(&format!("\nnot asked: B: http://{b}: ")), "{without_token}");
     building.kill("B");
     let page = Desk::new(format!("http://{a}"), &secret).done(&["audit", "--fleet"]);
@@ -137,11 +137,11 @@ fn a_node_is_believed_by_the_certificate_of_its_authority() {
 /// Lets the car of a node hang on its way to the floor that this button is for; its order is promised.
 fn hang(building: &mut Building, name: &str) -> Button {
     let call = building.car_call(5);
-    building.panel(name).send("fault motor stuck").expect("taken");
+    building.tell(name, "fault motor stuck");
     building.press(name, call);
     building.wait_lit(&[name], call);
     assert_eq!(building.exit(name).code(), Some(3));
-    building.panel(name).send("fault motor ok").expect("taken");
+    building.tell(name, "fault motor ok");
     call
 }
 
@@ -183,17 +183,4 @@ fn a_hang_is_cleared_from_another_computer() {
     });
     assert_eq!(get(a, "/api/v1/fleet").json()["hangs"], json!([]));
     building.assert_safe();
-}
-
-#[test]
-fn a_caretaker_whose_latch_was_cleared_elsewhere_ends_with_2() {
-    let mut building = Building::with_cars(6, Line::Serial, &["A"]);
-    hang(&mut building, "A");
-    let mut caretaker = building.start_caretaker("A");
-    serving(&building, 1);
-    building.clear_hang("A");
-    assert_eq!(building.end_of(&mut caretaker).code(), Some(2));
-    let refused = building.caretaker_command("A").output().expect("it runs");
-    let (code, why) = refusal(&refused);
-    assert!(code == Some(2) && why.contains("is not latched"), "{why}");
 }

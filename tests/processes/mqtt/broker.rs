@@ -27,12 +27,7 @@ pub(crate) struct Broker {
 impl Broker {
     /// Starts a broker that takes everybody; `None` where there is none installed.
     pub(crate) fn open() -> Option<Self> {
-        Self::prepared(|_| "allow_anonymous true\n".to_owned())
-    }
-
-    /// Starts a broker with these lines in its configuration, which may name files in a directory.
-    pub(crate) fn prepared(prepare: impl FnOnce(&Path) -> String) -> Option<Self> {
-        Self::configured(|place, port| format!("listener {port} {ADDRESS}\n{}", prepare(place)))
+        Self::configured(|_, port| format!("listener {port} {ADDRESS}\nallow_anonymous true\n"))
     }
 
     /// Starts a broker with this configuration, which has a listener with the given port.

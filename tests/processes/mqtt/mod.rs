@@ -1,7 +1,6 @@
 //! MQTT: what a Mosquitto hears of a fleet, and calls that come from there.
 
 pub(crate) mod broker;
-mod robots;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -139,13 +138,6 @@ fn the_state_is_retained_and_a_call_is_answered() {
     building.wait_all_dark();
     assert_eq!((services(&ear, &call), ear.on("robot").len()), (1, 2));
 
-    // Without a topic for the answer it comes to the fleet's own.
-    let nowhere = json!({"call": hall(9, "up"), "request_id": "mine"});
-    ear.publish(QoS::AtLeastOnce, CALLS, nowhere.to_string(), None);
-    let said = ear.wait("liftmesh/liftmesh/answers", |_| true);
-    assert_eq!(said.content_type.as_deref(), Some("application/problem+json"), "{said:?}");
-    assert_eq!((&said.json()["request_id"], &said.json()["status"]), (&json!("mine"), &json!(422)));
-
     // A node that is told to end says so.
     assert_eq!(publishers(&ear, 2), ["A"]);
     assert!(building.stop("A").success());
@@ -245,13 +237,6 @@ fn a_broker_that_hangs_or_ends_holds_nothing_up() {
     building.wait("it is served", |_| services(&ear, &call) == 1);
     assert_eq!(metric(&building, "liftmesh_mqtt_publishing"), Some(1.0));
     assert_eq!(metric(&building, "liftmesh_mqtt_calls_total{outcome=\"taken\"}"), Some(1.0));
-    // What the broker does not keep is dropped where there is too much of it.
-    for _ in 0..900 {
-        ear.publish(QoS::AtMostOnce, CALLS, json!({"call": call}).to_string(), None);
-    }
-    building.wait("some are dropped", |building| {
-        metric(building, "liftmesh_mqtt_calls_total{outcome=\"dropped\"}") > Some(0.0)
-    });
     building.assert_safe();
 }
 
@@ -263,8 +248,7 @@ fn a_node_yields_to_another_client_with_the_name_of_the_session() {
     let told = "no connection to the MQTT broker";
     let taken = |building: &Building| building.logged("A").matches(told).count();
     building.wait("A has lost it", |building| taken(building) > 0);
-    std::thread::sleep(Duration::from_secs(5));
-    assert!(taken(&building) <= 4, "{}", building.logged("A"));
+    building.stays("it does not fight for it", Duration::from_secs(5), |it| taken(it) <= 4);
     drop(thief);
     building
         .wait("A publishes", |building| metric(building, "liftmesh_mqtt_publishing") == Some(1.0));

@@ -34,10 +34,10 @@ fn orders_are_placed_and_served_while_packets_are_lost() {
         }
         wait_shown(&building, f64::from(percent) / 100.0);
         let (lost, all) = building.lan().lost();
-        building.lan().mend();
-        let mended = building.wait_for_master("A");
+        building.lan().repair();
+        let repaired = building.wait_for_master("A");
         println!(
-            "{lost} of {all} packets lost: press to all lamps {lit}; all served {served}; one group {mended:?} after the loss"
+            "{lost} of {all} packets lost: press to all lamps {lit}; all served {served}; one group {repaired:?} after the loss"
         );
         let share = 100 * lost / all.max(1);
         assert!(share.abs_diff(u64::from(percent)) <= 5, "{share} % were lost");
