@@ -139,7 +139,6 @@ pub(crate) fn delta() -> Delta {
     let dot = |sequence| Dot { incarnation: Nonce(u64::MAX / 5), sequence };
     let waited = Duration::from_millis(1234);
     let hall = HallCall::new(floor(3), Direction::Up);
-    let trip = HallCall::to(floor(1), floor(5)).expect("two floors");
     let record = |sequence, call, state| {
         let absorbed = vec![Dot { incarnation: Nonce(9), sequence: 12 }];
         Record { dot: dot(sequence), origin: node("A"), call, state, absorbed }
@@ -165,7 +164,6 @@ pub(crate) fn delta() -> Delta {
         }),
         records: vec![
             record(1, Call::Hall(hall), RecordState::Open { waited, recall: 0 }),
-            record(2, Call::Hall(trip), served.clone()),
             record(300, Call::Car { car: node("A"), floor: floor(5) }, served),
         ],
         acks: vec![

@@ -118,16 +118,7 @@ impl Default for Settings {
 pub enum Error {
     /// A number out of its range.
     #[error("{what}: {is} is not within {least} to {most}")]
-    Range {
-        /// Of what.
-        what: &'static str,
-        /// The number.
-        is: u64,
-        /// The least that is possible.
-        least: u64,
-        /// The most that is possible.
-        most: u64,
-    },
+    Range { what: &'static str, is: u64, least: u64, most: u64 },
     /// No shaft has so many floors.
     #[error(transparent)]
     Floors(#[from] FloorCountError),
@@ -295,8 +286,6 @@ impl Playground {
         trace.window.to = now;
         Some(trace)
     }
-
-    /// The world itself.
     #[must_use]
     pub fn world(&self) -> &World {
         &self.world

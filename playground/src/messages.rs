@@ -30,15 +30,10 @@ pub struct Messages {
 /// arrives if it does, what it is about, and what becomes of it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Way(pub f64, pub usize, pub usize, pub Option<f64>, pub &'static str, pub &'static str);
-
-/// A kind of message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Kind {
-    /// What it is about.
     pub category: &'static str,
-    /// Its name.
     pub name: &'static str,
-    /// How many there were.
     pub count: usize,
 }
 

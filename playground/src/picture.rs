@@ -9,8 +9,6 @@ use liftmesh_lab::{Weather, World};
 use serde::Serialize;
 
 use crate::passengers::{Demand, Passengers};
-
-/// What there is to see.
 #[derive(Debug, Serialize)]
 pub struct Picture {
     /// The time that has passed in the world, in seconds.
@@ -30,7 +28,6 @@ pub struct Picture {
     pub nodes: Vec<NodePicture>,
     /// The directed pairs of nodes between which nothing passes, but for cut networks of nodes.
     pub cuts: Vec<(usize, usize)>,
-    /// How the network treats packets.
     pub weather: Conditions,
     /// How many passengers come, and where they go.
     pub traffic: Demand,
@@ -39,8 +36,6 @@ pub struct Picture {
     /// Invariants that were violated so far: none, unless Liftmesh has a defect.
     pub violations: Vec<String>,
 }
-
-/// How the network treats packets.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Conditions {
     /// How many of a hundred get lost.
@@ -57,7 +52,6 @@ pub struct Conditions {
 pub struct NodePicture {
     /// Its name, which is that of its car too.
     pub name: String,
-    /// Its process runs and is not suspended.
     pub running: bool,
     /// Its process is there, but suspended.
     pub suspended: bool,
@@ -67,11 +61,8 @@ pub struct NodePicture {
     pub node_state: Option<String>,
     /// Its network is cut, whatever links are.
     pub isolated: bool,
-    /// The line to its panel is cut.
     pub line_cut: bool,
-    /// The motor of its car is broken.
     pub stuck: bool,
-    /// Something stands in the door of its car.
     pub obstructed: bool,
 }
 
@@ -80,7 +71,6 @@ pub struct NodePicture {
 pub struct Event {
     /// When, in UTC, by the clock of the world.
     pub at: String,
-    /// What.
     #[serde(flatten)]
     pub report: Report,
 }

@@ -112,9 +112,9 @@ fn an_operator_locks_a_floor_sends_a_car_and_commands_emergency_power() {
     wait_known(&building, "every node knows of the priority call", priority);
     building.wait("B obeys", |building| building.mode("B") == Some(Mode::Priority));
     browser.write("button.priority", ENTER);
+    browser.write("dialog select[name=car]", "B");
     browser.wait_for("dialog select[name=floor] option[value='']");
-    let none = ("select[name=floor]", "None");
-    browser.submit(&[("select[name=car]", "B"), none, why("not needed")]);
+    browser.submit(&[("select[name=floor]", "None"), why("not needed")]);
     browser.wait_for_text(".notices", "The priority call of B has ended");
     wait_known(&building, "the priority call is over", |status| !priority(status));
 

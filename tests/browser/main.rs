@@ -172,7 +172,7 @@ fn a_panel_beyond_loopback_asks_for_a_token_before_it_shows_the_fleet() {
 
 #[test]
 fn a_panel_says_that_its_node_is_gone_and_moves_to_another() {
-    let Some((mut building, browser)) = viewer("") else { return };
+    let Some((mut building, browser)) = viewer("bank") else { return };
     building.kill("A");
     browser.wait_for_text(".banner.lost", "No data since");
     browser.wait_for("main.stale");

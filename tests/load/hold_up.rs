@@ -1,9 +1,10 @@
 //! A machine that has too much to do.
 
-use std::process::{Child, Command};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use elevator_driver::Direction;
+use liftmesh_harness::Process;
 use liftmesh_harness::building::{Building, Line, Machine, Times};
 
 const THREE: [&str; 3] = ["A", "B", "C"];
@@ -12,28 +13,16 @@ const THREE: [&str; 3] = ["A", "B", "C"];
 const BUSY: Duration = Duration::from_secs(10);
 
 /// Processes that do nothing as fast as they can, until they are dropped.
-struct Hogs(Vec<Child>);
-
-impl Hogs {
-    fn start() -> Self {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let hog = || {
-            let mut command = Command::new("sh");
-            // Ends by itself even if nobody is left to end it.
-            command.args(["-c", "ulimit -t 30; while :; do :; done"]);
-            command.spawn().expect("a shell")
-        };
-        Self((0..2 * cores).map(|_| hog()).collect())
-    }
-}
-
-impl Drop for Hogs {
-    fn drop(&mut self) {
-        for hog in &mut self.0 {
-            drop(hog.kill());
-            drop(hog.wait());
-        }
-    }
+fn start_hogs(building: &Building) -> Vec<Process> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let hog = |number| {
+        let mut command = Command::new("sh");
+        // Ends by itself even if nobody is left to end it.
+        command.args(["-c", "ulimit -t 30; while :; do :; done"]);
+        let log = building.path(&format!("hog-{number}.log"));
+        Process::start("a hog", command, log).expect("a shell")
+    };
+    (0..2 * cores).map(hog).collect()
 }
 
 /// E6: a node that gets little of the processor is neither taken for dead nor takes others for it.
@@ -52,7 +41,7 @@ fn the_master_stays_the_same_while_the_machine_is_busy() {
         })
     };
     let before = node_states(&building);
-    let hogs = Hogs::start();
+    let hogs = start_hogs(&building);
     let busy_since = Instant::now();
     let mut lit = Times::default();
     for floor in [1, 2, 3, 4, 5, 6].into_iter().cycle() {

@@ -20,7 +20,7 @@ use socket2::{Domain, Socket, Type};
 const THREE: [&str; 3] = ["A", "B", "C"];
 
 /// From a press to the lamps on all panels, under attack: ten times what is usual.
-const LIT_WITHIN: Duration = Duration::from_secs(1);
+const LIT_WITHIN: Duration = Duration::from_millis(500);
 
 /// From the end of the master until the others follow the next one, under attack: ten times what is
 /// usual.
@@ -91,9 +91,9 @@ impl Segment {
             }
             let (length, from) = everybody.recv_from(&mut buffer).expect("a beacon");
             // Nodes send from the port to which they send.
-            let Some(node) = self.nodes.iter().position(|node| from.ip() == *node) else {
-                continue;
-            };
+            let port = self.beacons.port();
+            let is_sender = |node: &Ipv4Addr| from == SocketAddr::from((*node, port));
+            let Some(node) = self.nodes.iter().position(is_sender) else { continue };
             let heard = &buffer[..length];
             let mut damaged = heard.to_vec();
             damaged[fastrand::usize(HEADER..length)] ^= 1 << fastrand::u8(..8);

@@ -144,6 +144,7 @@ fn a_turn_of_a_key_is_in_the_audit_log_of_every_node() {
 
     // The whole service of an attendant is at the panel: each press closes the door.
     turn(&building, "B", "attendant", "attendant");
+    building.wait_open_at("B", 2);
     for floor in [3, 1] {
         let call = building.car_call(floor);
         building.press("B", call);
