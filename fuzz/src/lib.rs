@@ -29,8 +29,8 @@ pub struct Target {
     pub name: &'static str,
     /// Panics if something does not hold of these bytes.
     pub check: fn(&[u8]),
-    /// Valid inputs besides those of the corpus. They are made anew each time, so that they follow the
-    /// formats.
+    /// Valid inputs besides those of the corpus. They are made anew each time, so that they follow
+    /// the formats.
     pub seeds: fn() -> Vec<Vec<u8>>,
     /// How many mutations the test makes: fewer where each takes long.
     pub mutations: usize,

@@ -1,5 +1,5 @@
-//! The dispatchers of this project beside the best strategies of `elevator-core`, in the simulator of
-//! that crate, on the same passengers.
+//! The dispatchers of this project beside the best strategies of `elevator-core`, in the simulator
+//! of that crate, on the same passengers.
 //!
 //! ```text
 //! cargo run --release -p liftmesh-peer -- --seeds 3-12

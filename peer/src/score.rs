@@ -77,8 +77,9 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() * ratio(1, values.len())
 }
 
-/// The figures of each strategy in each cell, with their ratios to the peer that has the shortest mean
-/// wait there; and the geometric means of the ratios over the cells. `scores` are by cell and strategy.
+/// The figures of each strategy in each cell, with their ratios to the peer that has the shortest
+/// mean wait there; and the geometric means of the ratios over the cells. `scores` are by cell and
+/// strategy.
 pub(crate) fn tables(cells: &[Cell], strategies: &[Strategy], scores: &[Vec<Score>]) -> String {
     let mut text =
         "| cell | strategy | served % | AWT s | P90 s | longest s | ATTD s | wrong-way % | \
@@ -95,8 +96,8 @@ pub(crate) fn tables(cells: &[Cell], strategies: &[Strategy], scores: &[Vec<Scor
             let [wait, late, total] = ratios;
             writeln!(
                 text,
-                "| {cell} | {strategy} | {served:.1} | {awt:.2} | {p90:.1} | {longest:.0} | {attd:.1} \
-                 | {wrong_way:.2} | {wait:.3} | {late:.3} | {total:.3} |"
+                "| {cell} | {strategy} | {served:.1} | {awt:.2} | {p90:.1} | {longest:.0} \
+                 | {attd:.1} | {wrong_way:.2} | {wait:.3} | {late:.3} | {total:.3} |"
             )
             .unwrap_or_default();
         }

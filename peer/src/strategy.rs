@@ -11,7 +11,8 @@ use elevator_simulator::building::{Building, MASS};
 pub(crate) enum Strategy {
     /// `etd` of `elevator-core`, with its default weights. Idle cars stay where they are.
     Etd,
-    /// The same; idle cars go to the lobby in the up-peak, else to where passengers arrived of late.
+    /// The same; idle cars go to the lobby in the up-peak, else to where passengers arrived of
+    /// late.
     EtdAdaptive,
     /// One of this project.
     Ours(dispatch::Strategy),

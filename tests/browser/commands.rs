@@ -39,10 +39,11 @@ fn a_car_that_was_sent_is_shown_as_such() {
     let Some((_building, browser)) = operator() else { return };
     let send = |path: &str, body: Value| {
         let answer = browser.evaluate(&format!(
-            "const headers = {{ authorization: `Bearer ${{sessionStorage.getItem('liftmesh-token')}}`,
-                                'content-type': 'application/json' }};
-             const body = JSON.stringify({body});
-             return fetch('/api/v1/{path}', {{ method: 'POST', headers, body }}).then((it) => it.status)"
+            "const token = sessionStorage.getItem('liftmesh-token');
+             const type = 'application/json';
+             const headers = {{ authorization: `Bearer ${{token}}`, 'content-type': type }};
+             const request = {{ method: 'POST', headers, body: JSON.stringify({body}) }};
+             return fetch('/api/v1/{path}', request).then((it) => it.status)"
         ));
         assert!(answer == 200 || answer == 201, "{path}: {answer}");
     };
@@ -60,8 +61,9 @@ fn a_car_that_was_sent_is_shown_as_such() {
     // All are well.
     browser.wait(
         "no car has a sign of trouble",
-        "return [...document.querySelectorAll('section.column.car')].every((car) => !car.matches('.off')
-             && car.querySelector('.sign') === null && !car.innerText.includes('ndependent'))",
+        "return [...document.querySelectorAll('section.column.car')].every((car) =>
+             !car.matches('.off') && car.querySelector('.sign') === null
+             && !car.innerText.includes('ndependent'))",
     );
     browser.wait_for(".column.car .tag.robot");
     shot(&browser, "sent");

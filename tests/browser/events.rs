@@ -66,7 +66,7 @@ fn failovers_from_before_the_page_was_opened_are_on_the_timeline() {
     browser.wait(
         "the time at which B began to lead",
         "const shown = document.querySelector('.facts dd.dim').innerText;
-         return fetch('/api/v1/fleet').then((answer) => answer.json()).then(({ at, master_since }) =>
+         return fetch('/api/v1/fleet').then((it) => it.json()).then(({ at, master_since }) =>
              [-1000, 0, 1000].some((apart) => {
                  const time = new Date(Date.parse(at) - master_since * 1000 + apart);
                  return shown === `since ${time.toTimeString().slice(0, 8)}`;

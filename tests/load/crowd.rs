@@ -17,7 +17,7 @@ const NODES: u8 = 12;
 const CARS: u8 = 3;
 const SECONDS: u8 = 3;
 
-/// What the acceptance allows on a busy machine.
+/// On a busy machine.
 const FORMED_WITHIN: Duration = Duration::from_secs(5);
 const KNOWN_WITHIN: Duration = Duration::from_secs(1);
 

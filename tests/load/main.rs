@@ -1,5 +1,5 @@
-//! What loads the machine, or needs it alone: many nodes, strangers, starvation. Each test has it for
-//! itself.
+//! What loads the machine, or needs it alone: many nodes, strangers, starvation. Each test has it
+//! for itself.
 #![cfg(feature = "simulator")]
 #![allow(
     clippy::expect_used,

@@ -70,8 +70,8 @@ impl Segment {
         });
     }
 
-    /// Sends datagrams in the names of the nodes and in its own: what it has heard, as it was, damaged
-    /// and too long, and claims to lead, without a key and with another one.
+    /// Sends datagrams in the names of the nodes and in its own: what it has heard, as it was,
+    /// damaged and too long, and claims to lead, without a key and with another one.
     fn send_datagrams(&self) {
         let everybody = listener(self.beacons);
         let sender = |address: Ipv4Addr| {
@@ -164,8 +164,8 @@ fn listener(everybody: SocketAddrV4) -> UdpSocket {
     socket.into()
 }
 
-/// Presses hall buttons at the panels of these cars in turn, and waits until all are served; adds how
-/// long the lamps took.
+/// Presses hall buttons at the panels of these cars in turn, and waits until all are served; adds
+/// how long the lamps took.
 fn serve(building: &Building, names: &[&str], lit: &mut Times) {
     // At an open door a press lights no lamp.
     building.wait("every door is closed", |building| {
@@ -179,8 +179,8 @@ fn serve(building: &Building, names: &[&str], lit: &mut Times) {
     building.wait_all_dark();
 }
 
-/// E1, F4, O1, O4: no state, term or order changes, lamps are lit in time, a master that is killed is
-/// replaced in time, and a node that comes back joins.
+/// E1, F4, O1, O4: no state, term or order changes, lamps are lit in time, a master that is killed
+/// is replaced in time, and a node that comes back joins.
 #[test]
 fn a_stranger_without_the_fleet_key_changes_nothing() {
     let _machine = Machine::alone();

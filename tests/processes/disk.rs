@@ -1,7 +1,7 @@
 //! Nodes whose disk takes nothing when they start: read-only, or full.
 //!
-//! The disks are mounts in a namespace of the node's own. The tests need root and `unshare`; without
-//! them they say so and do nothing, or fail where `LIFTMESH_SKIPS_FAIL` is set.
+//! The disks are mounts in a namespace of the node's own. The tests need root and `unshare`;
+//! without them they say so and do nothing, or fail where `LIFTMESH_SKIPS_FAIL` is set.
 
 use std::fs;
 use std::process::Command;

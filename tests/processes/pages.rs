@@ -1,7 +1,7 @@
 //! The pages of the documentation: where their links lead.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The contents of the site, whose paths are those of the site.
@@ -78,34 +78,18 @@ fn anchors(text: &str) -> BTreeSet<String> {
     anchors
 }
 
-/// Without `.` and `..`.
-fn normal(path: &Path) -> PathBuf {
-    path.components().fold(PathBuf::new(), |mut normal, component| {
-        match component {
-            Component::ParentDir => assert!(normal.pop(), "{} leaves the tree", path.display()),
-            Component::Normal(name) => normal.push(name),
-            Component::CurDir | Component::RootDir | Component::Prefix(_) => {}
-        }
-        normal
-    })
-}
-
 /// What is wrong with the links of this page, which is below `root`.
 fn dead_links(root: &Path, page: &Path) -> Vec<String> {
     let text = read(&root.join(page));
     let mut dead = Vec::new();
     for link in links(&text) {
         let (path, anchor) = link.split_once('#').unwrap_or((&link, ""));
-        let file = if path.is_empty() {
-            page.to_owned()
-        } else {
-            normal(&page.parent().expect("a directory").join(path))
-        };
-        // A directory has no page on the site.
-        let is_dead = !root.join(&file).is_file();
+        let own = root.join(page);
+        let file = if path.is_empty() { own } else { own.with_file_name("").join(path) };
         let is_page = file.extension().is_some_and(|extension| extension == "md");
-        if is_dead
-            || !anchor.is_empty() && is_page && !anchors(&read(&root.join(&file))).contains(anchor)
+        // A directory has no page on the site.
+        if !file.is_file()
+            || !anchor.is_empty() && is_page && !anchors(&read(&file)).contains(anchor)
         {
             dead.push(format!("{}: {link}", page.display()));
         }

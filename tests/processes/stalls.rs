@@ -92,8 +92,8 @@ fn full_pipe() -> (PipeReader, OwnedFd) {
     (reader, writer.into())
 }
 
-/// F9, H2: the reader of the log has stopped, or is gone, or the disk is full; then the status says how
-/// much of the log is lost.
+/// F9, H2: the reader of the log has stopped, or is gone, or the disk is full; then the status says
+/// how much of the log is lost.
 #[test]
 fn a_log_that_nobody_reads_hides_no_hang() {
     let (_reader, stopped) = full_pipe();

@@ -54,8 +54,8 @@ pub const FLIGHT_LIMIT: Duration = Duration::from_secs(5);
 
 const FLEET: &str = "liftmesh";
 
-/// Quick cars make short tests; the laws of the shaft stay the same. What node and simulator are told,
-/// and what the simulator alone is.
+/// Quick cars make short tests; the laws of the shaft stay the same. What node and simulator are
+/// told, and what the simulator alone is.
 const DRIVE: &str = "--floor-height 3 --acceleration 3 --jerk 10";
 const CAR: &str = "--speed 6 --door-opening 200ms --door-closing 200ms --between-floors 300ms \
                    --passing-floor 100ms";
@@ -103,7 +103,6 @@ struct Cabin {
 }
 
 impl Building {
-    /// An empty building for the program under test.
     pub fn new(floors: u8, line: Line) -> Self {
         Self::of_program(program(), floors, line)
     }
@@ -339,7 +338,6 @@ impl Building {
         ControlClient::connect(self.place.control(name)).expect("the simulator's control socket")
     }
 
-    /// What a node says of itself, or `None` while it does not run.
     pub fn status(&self, name: &str) -> Option<Status> {
         status(&self.data_dir(name)).ok()
     }

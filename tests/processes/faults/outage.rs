@@ -39,7 +39,8 @@ fn a_hall_call_is_served_when_its_car_is_struck_on_its_way() {
         building.put_in("A");
         building.wait_in_service(&THREE);
         println!(
-            "a car on its way: one group of the living after {noticed:?}, served after {served:?}, whole {synced:?} after its return"
+            "a car on its way: one group of the living after {noticed:?}, served after \
+             {served:?}, whole {synced:?} after its return"
         );
     }
     building.close_books();

@@ -77,8 +77,8 @@ fn value(server: &Server, expression: &str) -> Option<f64> {
     }
 }
 
-/// It reads the metrics over TLS with a token, evaluates every rule over them, and sees a node that was
-/// killed.
+/// It reads the metrics over TLS with a token, evaluates every rule over them, and sees a node that
+/// was killed.
 #[test]
 fn prometheus_reads_the_nodes_and_evaluates_the_alerts() {
     if Command::new("prometheus").arg("--version").output().is_err() {

@@ -14,8 +14,8 @@ const TWO: [&str; 2] = ["A", "B"];
 /// heard.
 const STEADY: Duration = Duration::from_secs(3);
 
-/// F8, E1: the interface of each host in turn is deleted until both nodes have noticed, and made anew:
-/// the two become one group again.
+/// F8, E1: the interface of each host in turn is deleted until both nodes have noticed, and made
+/// anew: the two become one group again.
 fn they_meet_again(building: &mut Building) {
     building.wait_for_master("A");
     building.wait_in_service(&TWO);
