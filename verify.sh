@@ -132,9 +132,7 @@ if [ -n "$full" ]; then
     tests/first-command || failed=1
 fi
 if [ -n "$nightly" ]; then
-    # Those that share the machine mostly wait.
-    RUST_TEST_THREADS="${RUST_TEST_THREADS:-$((threads * 2))}" \
-        tests load --test load
+    tests load --test load
     # Only these arguments switch the seeded defects on: they are no default, and no other package asks
     # for them. The whole workspace is selected, so that what it depends on is not compiled again.
     tests seeded --features liftmesh-lab/seeded-bugs --test seeded_bugs
