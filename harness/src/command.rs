@@ -78,6 +78,16 @@ impl NodeCommand {
     /// in the environment, which are not meant for this node.
     #[must_use]
     pub fn build(&self, program: Command) -> Command {
+        self.build_as("run", program)
+    }
+
+    /// The same for `liftmesh caretaker`, which takes the place of this node after a hang.
+    #[must_use]
+    pub fn build_caretaker(&self, program: Command) -> Command {
+        self.build_as("caretaker", program)
+    }
+
+    fn build_as(&self, verb: &str, program: Command) -> Command {
         let mut command = program;
         for (name, _) in env::vars_os() {
             if name.as_encoded_bytes().starts_with(b"LIFTMESH__") {
@@ -85,7 +95,7 @@ impl NodeCommand {
             }
         }
         // A configuration of this machine is not the fleet's.
-        command.env("LIFTMESH_CONFIG", "").arg("run");
+        command.env("LIFTMESH_CONFIG", "").arg(verb);
         match &self.kind {
             NodeKind::Car { panel } => command.args(["--car", &self.name, "--panel", panel]),
             NodeKind::Unit(role) => {

@@ -286,6 +286,7 @@ impl Playground {
         trace.window.to = now;
         Some(trace)
     }
+
     #[must_use]
     pub fn world(&self) -> &World {
         &self.world

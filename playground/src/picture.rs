@@ -36,6 +36,7 @@ pub struct Picture {
     /// Invariants that were violated so far: none, unless Liftmesh has a defect.
     pub violations: Vec<String>,
 }
+
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Conditions {
     /// How many of a hundred get lost.

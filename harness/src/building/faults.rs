@@ -26,11 +26,13 @@ impl Building {
         };
         kill_all(names.iter().map(take).collect());
     }
+
     pub fn suspend(&mut self, name: &str) {
         self.record(name, Change::Stopped);
         self.signal(name, Signal::STOP);
         self.cabin_mut(name).suspended = true;
     }
+
     pub fn resume(&mut self, name: &str) {
         self.signal(name, Signal::CONT);
         self.cabin_mut(name).suspended = false;
@@ -42,6 +44,7 @@ impl Building {
         self.record(name, Change::Stopped);
         self.tell(name, "fault line unplugged");
     }
+
     pub fn plug_line(&self, name: &str) {
         self.tell(name, "fault line ok");
         self.record(name, Change::Runs);
@@ -59,6 +62,7 @@ impl Building {
         self.signal(name, Signal::TERM);
         self.exit(name)
     }
+
     pub fn signal(&self, name: &str, signal: Signal) {
         self.node(name).signal(signal);
     }

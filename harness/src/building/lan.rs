@@ -96,6 +96,7 @@ impl Lan {
         let add = ["addr", "add", &address, "broadcast", &broadcast];
         ip(&[&["-n", &self.host(host)][..], &add, &device].concat());
     }
+
     pub fn raise(&self, number: u8) {
         ip(&["-n", &self.host(number), "link", "set", INTERFACE, "up"]);
     }
@@ -133,6 +134,7 @@ impl Lan {
     pub fn address(&self, number: u8) -> Ipv4Addr {
         Ipv4Addr::new(10, 77, self.block, number)
     }
+
     pub fn broadcast(&self) -> SocketAddrV4 {
         SocketAddrV4::new(self.address(255), PORT)
     }

@@ -321,6 +321,7 @@ impl Building {
             data_dir: self.data_dir(name),
         }
     }
+
     pub fn press(&self, name: &str, button: Button) {
         // Nobody waits for a controller that does not run.
         if self.running().any(|running| running == name) {
@@ -341,6 +342,7 @@ impl Building {
     pub fn status(&self, name: &str) -> Option<Status> {
         status(&self.data_dir(name)).ok()
     }
+
     pub fn car(&self, name: &str) -> CarState {
         self.panel(name).state().expect("a state")
     }
@@ -348,6 +350,7 @@ impl Building {
     pub fn mode(&self, name: &str) -> Option<Mode> {
         self.status(name)?.car.map(|car| car.view.mode)
     }
+
     pub fn is_open_at(&self, name: &str, floor: u8) -> bool {
         let car = self.car(name);
         let is_open = car.door == DoorState::Open || car.door_lamp;
@@ -390,6 +393,7 @@ impl Building {
             .filter(|cabin| cabin.node.is_some() && !cabin.suspended)
             .map(|cabin| cabin.name)
     }
+
     fn cars(&self) -> impl Iterator<Item = &Cabin> {
         let has_car = |cabin: &&Cabin| cabin.role == Role::Cabin;
         self.cabins.iter().filter(has_car)

@@ -55,6 +55,7 @@ impl Building {
     pub fn clear_hang(&self, name: &str) -> String {
         self.done(name, &["clear-hang", "--operator", "kovac", "--reason", "a test"])
     }
+
     pub fn caretaker_command(&self, name: &str) -> Command {
         self.command_of(name, &self.settings(name), NodeCommand::build_caretaker)
     }
@@ -64,6 +65,7 @@ impl Building {
         let what = format!("caretaker of {name}");
         Process::start(what, self.caretaker_command(name), log).expect("the caretaker")
     }
+
     pub fn end_of(&self, process: &mut Process) -> ExitStatus {
         let what = format!("{} ends", process.name());
         self.wait_for(&what, |_| process.ended())

@@ -29,6 +29,7 @@ impl Building {
         }
         start.elapsed()
     }
+
     pub fn wait_for<T>(&self, what: &str, mut find: impl FnMut(&Self) -> Option<T>) -> T {
         let mut found = None;
         self.wait(what, |building| {
@@ -37,6 +38,7 @@ impl Building {
         });
         found.expect("found")
     }
+
     pub fn stays(&self, what: &str, duration: Duration, mut is_so: impl FnMut(&Self) -> bool) {
         let start = Instant::now();
         while start.elapsed() < duration {
@@ -68,6 +70,7 @@ impl Building {
             }
         }
     }
+
     pub fn wait_for_one_master_of(&self, group: &[&str]) -> Duration {
         let what = format!("{group:?} follow one of them");
         self.wait(&what, |building| building.are_led_by_one(group))
@@ -120,6 +123,7 @@ impl Building {
             })
         }) && stores.len() == 1
     }
+
     pub fn wait_in_service(&self, names: &[&str]) {
         self.wait("every car is in service", |building| {
             names.iter().all(|name| {
@@ -155,9 +159,11 @@ impl Building {
             building.cabins.iter().map(|cabin| cabin.name).find(|name| car == *name)
         })
     }
+
     pub fn put_in(&self, name: &str) {
         self.tell(name, "stop off");
     }
+
     pub fn wait_open_at(&self, name: &str, floor: u8) {
         self.wait(&format!("{name} is open at {floor}"), |it| it.is_open_at(name, floor));
     }
@@ -169,11 +175,13 @@ impl Building {
         self.wait("the car moves", |building| building.car(name).speed.abs() > 1.0);
         button
     }
+
     pub fn wait_lit(&self, names: &[&str], button: Button) -> Duration {
         self.wait(&format!("{button} is lit on {names:?}"), |building| {
             names.iter().all(|name| building.car(name).lamps.contains(&button))
         })
     }
+
     pub fn wait_dark(&self, names: &[&str], button: Button) -> Duration {
         self.wait(&format!("{button} is dark on {names:?}"), |building| {
             names.iter().all(|name| !building.car(name).lamps.contains(&button))
@@ -187,6 +195,7 @@ impl Building {
         self.wait_lit(names, button);
         self.wait_dark(names, button);
     }
+
     pub fn wait_all_dark(&self) {
         self.wait_within(PATIENCE * 3, "every lamp is dark", |building| {
             building.cars().all(|cabin| building.car(cabin.name).lamps.is_empty())

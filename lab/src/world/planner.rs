@@ -37,6 +37,7 @@ impl World {
             self.agenda.enter(now + Duration::from_micros(takes), planned);
         }
     }
+
     /// What a bad master sends in place of this plan.
     pub(super) fn distort(&self, node: usize, plan: &mut Vec<PlanEntry>) {
         let machine = &self.machines[node];
