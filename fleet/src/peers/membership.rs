@@ -17,6 +17,7 @@ use core::net::Ipv4Addr;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
+use crate::election::LinkSide;
 use crate::model::{Hello, MeshTimes, NodeId, Nonce, Timestamp};
 use crate::seeded::{SeededBug, is_seeded};
 use crate::wire::Beacon;
@@ -222,9 +223,21 @@ impl Membership {
     }
 
     /// Assesses the node at the other end of a link: a handshake proves that it hears and is heard.
-    pub(crate) fn meet(&mut self, hello: &Hello, now: Timestamp) -> Heard {
+    /// An accepted link does not end an earlier incarnation that is still heard; that takes an
+    /// echo.
+    pub(crate) fn meet(&mut self, hello: &Hello, side: LinkSide, now: Timestamp) -> Heard {
         if let Some(ignored) = self.ignored(hello, now) {
             return ignored;
+        }
+        let is_rivalled = side == LinkSide::Accepted
+            && self.get(&hello.node).is_some_and(|known| {
+                known.hello.nonce != hello.nonce
+                    && known.hello.address == hello.address
+                    && self.shows(known, now)
+            });
+        let is_proven = |peer| self.shows(peer, now);
+        if is_rivalled && !self.incarnations.get(&hello.nonce).is_some_and(is_proven) {
+            return Heard::Dropped(BeaconFate::Unproven);
         }
         let Some(peer) = self.incarnation(hello, now) else {
             return Heard::Dropped(BeaconFate::Ignored);

@@ -48,7 +48,7 @@ const MISFIT_LIMIT: Duration = Duration::from_secs(2);
 const MOST_REPAIR_WAIT: Duration = Duration::from_mins(1);
 
 /// How often the wait for a repair is doubled at most while the peer's store keeps changing.
-const REPAIRS_OF_A_CHANGE: u32 = 2;
+const REPAIRS_OF_A_CHANGE: u32 = 4;
 
 /// How many packets arrived on a protocol's own port since the start (V8, V12).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -185,6 +185,9 @@ impl Peers {
     }
 
     pub(crate) fn find(&mut self, hello: &Hello) {
+        if let Some(peer) = self.membership.get_mut(&hello.node) {
+            peer.vouched = None;
+        }
         self.pairing.found(hello.address, &hello.node);
         self.hurry();
     }
@@ -263,11 +266,13 @@ impl Peers {
         link.filter(|_| misfit && stood >= MISFIT_LIMIT)
     }
 
-    /// The stores of a peer and this node are equal.
-    pub(crate) fn note_equal(&mut self, peer: &NodeId) {
-        if let Some(peer) = self.membership.get_mut(peer) {
-            (peer.differs_since, peer.repairs) = (None, 0);
-        }
+    /// The stores of a peer and this node are equal, with this digest, and the peer's is on its disk or
+    /// not; `true` if that is new.
+    pub(crate) fn note_equal(&mut self, peer: &NodeId, digest: u64, durable: bool) -> bool {
+        let Some(peer) = self.membership.get_mut(peer) else { return false };
+        (peer.differs_since, peer.repairs) = (None, 0);
+        let vouched = Some((digest, durable));
+        std::mem::replace(&mut peer.vouched, vouched) != vouched
     }
 
     /// The stores of a peer and this node differ, according to a beacon of it; whether the difference

@@ -58,7 +58,7 @@ impl Store {
             let more = has_settings_left || left.peek().is_some();
             let last = records.last().map(|record| Item::Press(record.dot));
             let last_setting = settings.last().map(|it| Item::Setting(it.setting.key()));
-            self.transfers.sent(link, last.or(last_setting).filter(|_| more), now);
+            self.transfers.sent(link, last.or(last_setting).filter(|_| more));
             let state = StateTransfer { term, settings, records, durable, more };
             parts.push((link, state));
         }

@@ -329,9 +329,13 @@ impl Store {
         }
     }
 
-    /// The stores of this peer and this node are equal: it holds every open order, and is owed nothing.
-    pub(crate) fn note_equal(&mut self, peer: &NodeId, durable: bool) {
+    /// A peer has all that this node has.
+    pub(crate) fn settle_all(&mut self, peer: &NodeId) {
         self.replication.acked_all(peer);
+    }
+
+    /// The stores of this peer and this node are equal: it holds every open order.
+    pub(crate) fn note_equal(&mut self, peer: &NodeId, durable: bool) {
         let holding = if durable { Holding::Durable } else { Holding::Held };
         for order in self.orders.orders() {
             self.promise.record(order.dot, peer, holding);

@@ -174,7 +174,7 @@ impl Node {
 
     /// A link is up: hellos have been exchanged over it.
     pub fn handle_link_up(&mut self, link: LinkId, peer: &Hello, side: LinkSide, now: Timestamp) {
-        let verdict = self.peers.membership.meet(peer, now);
+        let verdict = self.peers.membership.meet(peer, side, now);
         // A handshake proves that the peer is alive, even if the link is refused.
         let acceptance = self.on_heard(&verdict, peer, now);
         self.choose_links();

@@ -48,6 +48,12 @@ impl Node {
         if let Some(view) = car {
             let shown = |view: &CarView| (view.availability, view.locked_out, view.floor.is_some());
             let before = self.peers.membership.get(peer).and_then(|known| known.car);
+            // A hung node ends (F9). An older beacon may be overtaken by what came over the link.
+            if before.is_some_and(|(before, _)| before.availability.is_hung())
+                && !view.availability.is_hung()
+            {
+                return;
+            }
             if before.is_none_or(|(before, _)| shown(&before) != shown(&view)) {
                 // A kiosk may show the car.
                 self.cabin.invalidate();
@@ -70,8 +76,11 @@ impl Node {
     pub(in crate::node) fn compare(&mut self, beacon: &Beacon, now: Timestamp) {
         let (node, digest) = (&beacon.hello.node, beacon.digest);
         if digest == self.store.digest() {
-            self.peers.note_equal(node);
-            self.store.note_equal(node, beacon.durable);
+            let is_new = self.peers.note_equal(node, digest, beacon.durable);
+            self.store.settle_all(node);
+            if is_new {
+                self.store.note_equal(node, beacon.durable);
+            }
         } else if self.peers.is_repair_due(node, now)
             && let Some(link) = self.peers.links.to(node)
         {

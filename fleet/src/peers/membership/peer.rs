@@ -39,6 +39,8 @@ pub(crate) struct Peer {
     /// its link, or when it shook hands.
     pub(super) echoed_at: Option<Timestamp>,
     pub(super) probed_at: Timestamp,
+    /// The digest with which its store last equalled this node's, and whether all of it was on its disk.
+    pub(in crate::peers) vouched: Option<(u64, bool)>,
     /// Since when its store has differed from this node's.
     pub(in crate::peers) differs_since: Option<Timestamp>,
     /// How often that was repaired without success.
@@ -82,6 +84,7 @@ impl Peer {
             heard_at: now,
             echoed_at: None,
             probed_at: Timestamp::START,
+            vouched: None,
             differs_since: None,
             repairs: 0,
             repaired: None,

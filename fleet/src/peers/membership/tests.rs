@@ -94,7 +94,7 @@ fn the_first_of_too_many_lost_peers_makes_room() {
     let (mut members, mut now) = (members(), at(1_000));
     for number in 0..70_u8 {
         let hello = hello(&format!("N{number}"), 10 + number, 10 + u64::from(number));
-        members.meet(&hello, now);
+        members.meet(&hello, LinkSide::Dialled, now);
         let (gone, _) = members.check(now + MeshTimes::default().dead_after);
         assert_eq!(gone, [hello.node]);
         now = now + Duration::from_secs(1);
@@ -111,17 +111,20 @@ fn conflicts_are_listed_while_they_show() {
     let (mut members, now) = (members(), at(1_000));
     let of_fleet = Hello { fleet: FleetName::new("other").expect("a name"), ..hello("B", 2, 2) };
     let of_election = Hello { protocol: Protocol::Bully, ..hello("D", 4, 4) };
-    assert_eq!(members.meet(&of_fleet, now), Heard::Dropped(BeaconFate::Foreign));
+    assert_eq!(
+        members.meet(&of_fleet, LinkSide::Dialled, now),
+        Heard::Dropped(BeaconFate::Foreign)
+    );
     let (of_name, of_address) = (hello("A", 5, 5), hello("E", 1, 6));
     for stranger in [&of_nine_floors(hello("C", 3, 3)), &of_election, &of_name, &of_address] {
-        assert!(matches!(members.meet(stranger, now), Heard::Conflict(_)));
+        assert!(matches!(members.meet(stranger, LinkSide::Dialled, now), Heard::Conflict(_)));
     }
     assert_eq!(
-        members.meet(&of_name, now),
+        members.meet(&of_name, LinkSide::Dialled, now),
         Heard::Dropped(BeaconFate::Ignored),
         "two of this name"
     );
-    assert_eq!(members.meet(&of_address, now), FOUND, "both are heard");
+    assert_eq!(members.meet(&of_address, LinkSide::Dialled, now), FOUND, "both are heard");
     let mut hear = |error| members.hear_unreadable(Ipv4Addr::new(127, 0, 0, 7), &error, now);
     assert!(hear(WireError::Version(9)).is_some());
     assert_eq!(hear(WireError::Version(9)), None, "reported once");
@@ -149,7 +152,7 @@ fn a_late_beacon_does_not_bring_back_a_process_that_has_ended() {
         let late = beacon(&ended, sequence, &[echo(1)]);
         assert_eq!(members.hear(&late, at(1_025)), UNPROVEN);
     }
-    assert_eq!(members.meet(&ended, at(1_025)), UNPROVEN);
+    assert_eq!(members.meet(&ended, LinkSide::Dialled, at(1_025)), UNPROVEN);
     assert_eq!(members.get(&next.node).map(|peer| peer.hello.nonce), Some(Nonce(8)));
     // Nothing of it that comes later proves anything: it echoes what was sent long ago.
     sends(&mut members, 2, at(3_025));
@@ -160,7 +163,7 @@ fn a_late_beacon_does_not_bring_back_a_process_that_has_ended() {
 /// again and again.
 fn lost_by_a_node_that_is_often_held_up(lives: bool) -> Option<u64> {
     let (mut members, peer) = (members(), hello("B", 2, 7));
-    members.meet(&peer, at(1_000));
+    members.meet(&peer, LinkSide::Dialled, at(1_000));
     let (mut echoed, mut waiting, mut stopped) = (1, Vec::new(), None);
     for millis in 1_000..21_000 {
         let (now, is_due) = (at(millis), millis % 25 == 0);
@@ -201,7 +204,7 @@ fn a_node_that_is_often_held_up_loses_dead_peers_only() {
 /// then does not run any more. Every so many of its beacons get lost.
 fn lost_after(runs_every: u64, loses_every: u64) -> Duration {
     let (mut members, peer) = (members(), hello("B", 2, 7));
-    members.meet(&peer, at(1_000));
+    members.meet(&peer, LinkSide::Dialled, at(1_000));
     let (mut ran, mut sent) = (1_000, 0);
     for millis in 1_001..5_000 {
         if millis % 25 == 0 {
@@ -243,7 +246,7 @@ fn no_number_of_strangers_keeps_peers_from_being_echoed() {
         let nonces: BTreeSet<u64> = (0..peers).map(|index| 1_000 + 100 * index).collect();
         let mut members = members();
         for (name, nonce) in nonces.iter().enumerate() {
-            members.meet(&hello(&format!("N{name}"), 2, *nonce), at(1_000));
+            members.meet(&hello(&format!("N{name}"), 2, *nonce), LinkSide::Dialled, at(1_000));
         }
         for index in 0..strangers {
             let stranger = hello(&format!("GHOST{index}"), 3, 1_050 + 100 * index);
