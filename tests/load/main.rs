@@ -9,4 +9,5 @@
 
 mod crowd;
 mod hold_up;
+mod mqtt;
 mod stranger;

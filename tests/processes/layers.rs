@@ -1,4 +1,5 @@
-//! No module imports from one above it, by the tables of `docs/ARCHITECTURE.md`.
+//! No module imports from one above it, by the tables of `docs/ARCHITECTURE.md`, and a command touches
+//! few files.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -62,5 +63,29 @@ fn no_module_imports_from_one_above_it() {
         }
         assert!(upward.is_empty(), "imports from a module above:\n{}", upward.join("\n"));
         assert_eq!(found.len(), layers.len(), "{directory}/ has not all modules of {layers:?}");
+    }
+}
+
+/// A command is declared once: its name is in its own file, and where the command line offers it.
+#[test]
+fn a_command_touches_few_files() {
+    const DECLARED: &str = "fleet/src/services/command.rs";
+    let declared = read(DECLARED);
+    let (_, body) = declared.split_once("pub enum Command {").expect("the commands");
+    let body = body.split("\n}").next().unwrap_or_default();
+    let variants = body.lines().filter_map(|line| line.strip_prefix("    "));
+    let variants = variants.filter(|line| line.starts_with(char::is_uppercase));
+    let variants: Vec<&str> = variants.filter_map(|line| line.split(' ').next()).collect();
+    assert!(variants.len() >= 5, "{variants:?}");
+    let all: Vec<_> = ["fleet/src", "api/src", "src"]
+        .into_iter()
+        .flat_map(|directory| sources(directory, "tests"))
+        .collect();
+    for variant in variants {
+        let name = format!("Command::{variant} {{");
+        let names_it = |text: &str| code(text).contains(&name);
+        let others = all.iter().filter(|(_, text)| names_it(text)).map(|(path, _)| path);
+        let others: Vec<_> = others.filter(|path| !path.ends_with(DECLARED)).collect();
+        assert!(!others.is_empty() && others.len() <= 2, "{variant} is in {others:?}");
     }
 }
