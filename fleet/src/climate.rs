@@ -6,8 +6,7 @@
 //!                            alone (K2)
 //! ```
 //!
-//! Nothing here knows who is master or what carries a reading. Wall-clock time is shown and
-//! plays no part in anything else (E5).
+//! Nothing here knows who is master. Wall-clock time is only shown (E5).
 
 mod readings;
 mod text;

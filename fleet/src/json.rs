@@ -1,9 +1,7 @@
 //! The JSON form of the brain's types in [`Status`](crate::node::Status) and
-//! [`Report`](crate::node::Report), which operators and programs read.
-//!
-//! What `serde` derives for a type that nodes exchange is the wire's form, which has positions and
-//! no names. Its form in JSON stands here, once; a field takes it by `#[serde(with = …)]`. Times
-//! are seconds, floors count from 0 at the bottom.
+//! [`Report`](crate::node::Report). What `serde` derives for a type that nodes exchange is the
+//! wire's form, without names; a field takes its form in JSON by `#[serde(with = …)]`. Times are
+//! seconds, floors count from 0 at the bottom.
 
 mod car;
 mod number;

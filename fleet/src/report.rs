@@ -11,9 +11,7 @@ use crate::json::{HangForm, NodeStateForm, availability, call, panel, seconds};
 use crate::model::{Call, Dot, HangEvidence, NodeId, NodeState, Reason, Term};
 use crate::settings::{Request, Setting, Why, Words};
 
-/// A transition that the log and the operator see.
-///
-/// In JSON it is an event: the field `event` has its kind, as given by [`name`](Self::name).
+/// A transition that the log and the operator see. In JSON the field `event` has its kind.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Report {

@@ -7,9 +7,8 @@
 //!        │ ── DisplayData, to all ────────────────────▶ │
 //! ```
 //!
-//! Under a protocol with requests of its own, the protocol sends the first line. The rest is the
-//! same under each protocol. The node carries the messages; this module does not know who is
-//! master.
+//! Under a protocol with requests of its own, the protocol sends the first line. This module does
+//! not know who is master.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -101,9 +100,8 @@ impl Climate {
         self.gathering = Some(Gathering { until: now + self.settings.gather_time, waits_for });
     }
 
-    /// The process was interrupted for `late` and missed answers, so the gathered readings are not
-    /// worth sending. If the reading of its own sensors may have expired (K1), the next request waits
-    /// until they are heard again.
+    /// The process was interrupted for `late` and missed answers. If the reading of its own sensors
+    /// may have expired (K1), the next request waits until they are heard again.
     pub(super) fn handle_interrupted(&mut self, late: Duration, now: Timestamp) {
         self.gathering = None;
         if late >= self.settings.reading_limit {

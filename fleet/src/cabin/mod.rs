@@ -227,9 +227,7 @@ impl Cabin {
         car.into_iter().chain(climate).min_by_key(|(at, _)| *at)
     }
 
-    /// Handles the car's deadlines. The climate is refreshed by
-    /// [`display_data_due`](Self::display_data_due) and
-    /// [`expire_display_data`](Self::expire_display_data).
+    /// Handles the car's deadlines, not those of the climate.
     pub(crate) fn handle_timeout(&mut self, now: Timestamp) {
         let due = self.car.as_ref().and_then(Car::poll_timeout);
         if due.is_some_and(|(at, _)| at <= now) {

@@ -361,8 +361,7 @@ impl Car {
     }
 
     /// Whether the press of `call` needs no order, because the door is open right there for that
-    /// direction (F18); it then restarts the dwell, for as long as the door doesn't nudge. While
-    /// the door is on its way the press needs an order, which re-opens the door.
+    /// direction (F18); it then restarts the dwell, for as long as the door doesn't nudge.
     pub fn absorbs(&mut self, call: Button, now: Timestamp) -> bool {
         let OperatingState::AtDoor(cycle) = self.state else {
             return false;

@@ -387,9 +387,8 @@ impl Car {
         }
     }
 
-    /// The stop of a car in flight. It is changed only while the car can still stop before it: a
-    /// car that brakes for a floor is not sent on, because it might come to rest there at the same
-    /// moment.
+    /// The stop of a car in flight. A car that brakes for a floor is not sent on, because it might
+    /// come to rest there at the same moment.
     fn retarget(&self, direction: Direction, stop_at: Floor) -> Floor {
         match self.inputs.next_stop {
             Some(next) if stop_at.is_beyond(next, direction) => {

@@ -1,13 +1,9 @@
 //! One car: where it goes, when its door opens, what it may do, and when it counts as hung.
 //!
 //! [`Car`] is driven like everything in the brain: call a `handle_*` or `set_*` method, drain
-//! [`poll_event`](Car::poll_event), pass the outputs ([`motor`](Car::motor), [`door`](Car::door),
-//! …) to the panel, and wait until [`poll_timeout`](Car::poll_timeout). It obeys the stop switch,
-//! the obstruction sensor and S1 by itself, independently of the network.
-//!
-//! `state.rs` has a diagram of its states, `door.rs` one of the door's. `sweep.rs` decides where to
-//! go, `flight.rs` watches the motor, `supervision/` detects faults and decides what follows,
-//! `service.rs` has the service modes.
+//! [`poll_event`](Car::poll_event), pass the outputs to the panel, and wait until
+//! [`poll_timeout`](Car::poll_timeout). It obeys the stop switch, the obstruction sensor and S1 by
+//! itself. `state.rs` and `door.rs` have diagrams of its states.
 
 mod door;
 mod event;
@@ -217,9 +213,8 @@ impl Car {
         self.advance(now);
     }
 
-    /// Sets what the master wants of the car besides its calls: where it waits while it has none,
-    /// and in which direction it begins. Takes effect with [`set_stops`](Self::set_stops), which has
-    /// to follow.
+    /// Sets what the master wants of the car besides its calls. Takes effect with
+    /// [`set_stops`](Self::set_stops), which has to follow.
     pub fn set_plan(&mut self, plan: CarPlan) {
         self.plan = plan;
     }
@@ -256,10 +251,9 @@ impl Car {
         self.advance(now);
     }
 
-    /// The controller itself did not run for `late`, which is about the panel's watchdog or longer,
-    /// so what the car did is unknown. A flight is void (H1): the motor stops, and the car has to
-    /// be seen at rest before it continues, because the panel's next reports may be old (S1). The
-    /// door's times restart.
+    /// The controller did not run for `late`, so what the car did is unknown. A flight is void
+    /// (H1): the motor stops, and the car has to be seen at rest before it continues, because the
+    /// panel's next reports may be old (S1). The door's times restart.
     pub fn handle_interrupted(&mut self, late: Duration, now: Timestamp) {
         self.supervision.defied.interrupt(late, now);
         if self.state.is_driving() {

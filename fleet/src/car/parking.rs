@@ -1,8 +1,7 @@
 //! Where an idle car waits: a flight without a call.
 //!
 //! The master names a floor, see [`CarPlan`](crate::dispatch::CarPlan). The car drives there only
-//! while it has no call and nobody to carry, and does not open its door. A parking flight is watched
-//! like any other: it may be overdue, miss its stop or hang.
+//! while it has no call and nobody to carry, and does not open its door.
 
 use elevator_driver::{Direction, Floor};
 

@@ -25,14 +25,10 @@ pub enum Press {
 }
 
 impl Car {
-    /// The service mode: the most restrictive one of key switch and command.
-    ///
-    /// From the least restrictive on: in service, attendant, priority, independent, out of service,
-    /// emergency power, fire recall, fire service, and out of service by the key switch. That comes
-    /// last because a mechanic may be in the shaft: such a car must not be moved by a fire recall
-    /// (ASME A17.1, phase I; EN 81-73). A turn of the key to *fire recall* in a car that a command
-    /// has recalled puts it into fire service (ASME A17.1, phase II), until the key is turned
-    /// elsewhere: see `firefighter.rs`.
+    /// The service mode: the most restrictive one of key switch and command, in the order of
+    /// [`Mode`]. *Out of service* by the key switch comes first, because a mechanic may be in the
+    /// shaft (ASME A17.1, phase I; EN 81-73). A turn of the key to *fire recall* in a car that a
+    /// command has recalled puts it into fire service (phase II): see `firefighter.rs`.
     #[must_use]
     pub fn mode(&self) -> Mode {
         if self.fire_key == FireKey::Drives {

@@ -18,16 +18,15 @@ const HYSTERESIS: f64 = 1.0;
 
 /// Assigns each hall call to the car that minimizes the cost for the bank (F17).
 ///
-/// The cost of a plan is a sum of squares: over the hall calls, of the whole waiting time (so far,
-/// plus the prediction until the door opens); over the car calls, of the time until the passenger
-/// gets off. So one long wait weighs more than two of half its length, and a passenger who is
-/// delayed by a stop counts as much as one who waits for it.
+/// The cost of a plan is a sum of squares: over the hall calls, of the whole waiting time until the
+/// door opens; over the car calls, of the time until the passenger gets off. So one long wait
+/// weighs more than two of half its length.
 ///
-/// A plan keeps the present assignments that are still possible. Then it places the other calls,
-/// beginning with the one that would lose most with its second-best car. Finally it moves single
-/// calls to other cars as long as that lowers the cost. A call that already has a car moves only if
-/// that gains more than another second of waiting would cost, so that cars don't dither; a call for
-/// which its car is already stopping never moves, and neither does a destination call.
+/// A plan keeps the present assignments that are still possible, places the other calls, beginning
+/// with the one that would lose most with its second-best car, and moves single calls as long as
+/// that lowers the cost. A call that already has a car moves only if that gains more than another
+/// second of waiting would cost; a call for which its car is already stopping never moves, and
+/// neither does a destination call.
 #[derive(Debug, Clone)]
 pub struct CollectiveCost {
     predictor: Predictor,

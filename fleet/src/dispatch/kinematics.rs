@@ -7,9 +7,7 @@ use super::predict::Micros;
 /// What [`Kinematics::travel`] answers at most, and for settings that describe no motion at all.
 const LONGEST_TRAVEL: Duration = Duration::from_hours(1);
 
-/// The motion of a car and its door.
-///
-/// The four numbers are finite and above zero; who reads them from a configuration checks that.
+/// The motion of a car and its door. The first four numbers are finite and above zero.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Kinematics {
     /// From one floor to the next, in metres.

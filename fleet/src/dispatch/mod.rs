@@ -21,17 +21,13 @@
 //!                            ▼
 //!              Assignments: hall call → car
 //! ```
-//!
-//! Read [`Dispatcher`] and its arguments here, then [`CollectiveCost`], then [`Predictor`], which
-//! states the rules of collective control that a car follows, and [`Kinematics`] last.
-//!
 //! [`Strategy`] names the strategies that a node can be configured for. [`Planner`], the default,
-//! also weighs riding, expects passengers and destinations, and parks idle cars. [`NearestCar`] and
-//! [`TimeToIdle`] are two classic rules, to compare with.
+//! also weighs riding, expects passengers and destinations, and parks idle cars. [`Predictor`]
+//! states the rules of collective control that a car follows.
 //!
 //! Except for the [`Planner`], which learns, everything here is a pure function of its arguments:
-//! the same cars and calls, in any order, give the same assignments. Car calls are never assigned:
-//! they belong to their car (F6).
+//! the same cars and calls, in any order, give the same assignments. Car calls belong to their car
+//! (F6).
 
 mod collective_cost;
 mod kinematics;

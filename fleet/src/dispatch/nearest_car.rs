@@ -15,8 +15,7 @@ use crate::model::{CarPhase, HallCall};
 /// - 1 for one that goes away from it.
 ///
 /// Of equal cars the one that has the call keeps it, else the first by name gets it. The rule knows
-/// no stops on the way, no door and no load. It is made anew with each plan, as always: a call moves
-/// with the positions of the cars, unless it has a destination.
+/// no stops on the way, no door and no load.
 ///
 /// Source: G. C. Barney, S. M. dos Santos, *Elevator Traffic Analysis, Design and Control*, 1985.
 #[derive(Debug, Clone)]

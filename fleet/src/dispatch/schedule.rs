@@ -1,7 +1,5 @@
-//! Where idle cars wait by the time of the week: in the lobby in the morning, on a few floors at night.
-//!
-//! A schedule changes nothing but that. Which entry holds follows from the local time of the week,
-//! which comes in from outside; a clock that jumps moves idle cars, and nothing else.
+//! Where idle cars wait by the time of the week; a schedule changes nothing else. Which entry holds
+//! follows from the local time of the week, which comes in from outside.
 
 mod text;
 
@@ -121,10 +119,8 @@ impl Schedule {
 }
 
 impl Parking {
-    /// Sends idle cars to the places, in place of where the strategy would have them wait. The others
-    /// wait as the strategy says.
-    ///
-    /// Each place gets the nearest car that is left, so that a car which waits there stays.
+    /// Sends idle cars to the places; the others wait as the strategy says. Each place gets the
+    /// nearest car that is left, so that a car which waits there stays.
     pub(crate) fn apply(&self, plan: &mut Plan, cars: &[CarSituation]) {
         let busy: BTreeSet<&NodeId> = plan.assignments.values().collect();
         let is_idle = |car: &&CarSituation| {

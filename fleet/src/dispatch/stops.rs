@@ -8,11 +8,9 @@ use super::CarSituation;
 use crate::model::{CarPhase, CarView, FloorSet, HallCall};
 
 /// The next stop of a car under collective control, and the direction for which its door opens
-/// there: the rules that [`Predictor`](super::Predictor) states.
-///
-/// `None` if it has no call, if its position is unknown, or if it is moving and all its calls lie
-/// behind it: then it stops at the nearest floor and turns. With the door open or moving, the
-/// answer is for a car that is at rest at this floor with its door closed.
+/// there; `None` if it has no call, if its position is unknown, or if it is moving and all its
+/// calls lie behind it. With the door open or moving, the answer is for a car at rest at this
+/// floor.
 #[must_use]
 pub fn collective_stop(
     view: &CarView,

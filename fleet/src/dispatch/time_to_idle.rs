@@ -9,11 +9,8 @@ use super::{
 };
 
 /// Assigns each new hall call to the car with the least time until it is idle again, if it also
-/// serves that call (F17).
-///
-/// Each car is [driven](Predictor) through its calls until none is left. The calls are taken one at
-/// a time, the one that has waited longest first. A call stays with its car as long as that one can
-/// serve it; of equal cars the first by name gets it.
+/// serves that call (F17). The call that has waited longest comes first. A call stays with its car
+/// as long as that one can serve it; of equal cars the first by name gets it.
 #[derive(Debug, Clone)]
 pub struct TimeToIdle {
     predictor: Predictor,

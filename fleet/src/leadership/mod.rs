@@ -8,8 +8,7 @@
 //!            state, term ──▶ Change       Bank ──▶ Overdue ──▶ calls taken over
 //! ```
 //!
-//! It knows no link, order or plan. What it needs of them comes in as arguments, and what others
-//! have to do goes out as values.
+//! It knows no link, order or plan.
 
 mod overdue;
 mod terms;
@@ -243,11 +242,9 @@ impl Leadership {
         }
     }
 
-    /// Whether the election was told the same just before; otherwise it is told now.
-    ///
-    /// A process that was suspended finds in its socket what its peers sent meanwhile. An election
-    /// that reacts to the beacon of another master would react to each of these at once, and the
-    /// peer to each of these reactions (C3). Also, each message of an election comes with a beacon.
+    /// Whether the election was told the same just before; otherwise it is told now. A process that
+    /// was suspended finds in its socket what its peers sent meanwhile, and an election that reacts
+    /// to the beacon of another master would react to each of these at once (C3).
     pub(crate) fn is_repeated(
         &mut self,
         peer: &Candidate,

@@ -4,8 +4,6 @@ use elevator_driver::Floor;
 use serde::{Deserialize, Serialize};
 
 /// Part of a flight: from one floor sensor to the next, or to rest at the stop.
-///
-/// `from` and `to` give the direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Leg {
     /// The floor whose sensor the car left or passed.

@@ -8,10 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Unavailable;
 
-/// The service mode of a car, the least restrictive first.
-///
-/// A car's mode is the most restrictive one of its key switch, of the setting for the car and of a
-/// fire recall of the fleet: see [`Car::mode`](crate::car::Car::mode).
+/// The service mode of a car, the least restrictive first: see
+/// [`Car::mode`](crate::car::Car::mode).
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
@@ -23,9 +21,8 @@ pub enum Mode {
     /// The group assigns hall calls to it, and at each stop its door waits for an attendant, who
     /// presses the button of the floor to go to.
     Attendant,
-    /// It takes no hall call until it has been at the floor of its priority call, and serves its car
-    /// calls on the way. No operator sets it by name: see
-    /// [`Command::Priority`](crate::node::Command::Priority).
+    /// It takes no hall call until it has been at the floor of its priority call, and serves its
+    /// car calls on the way. No operator sets it by its name.
     Priority,
     /// It serves its car calls only, and keeps its door open until the next one (ASME A17.1
     /// *independent service*).
@@ -34,8 +31,7 @@ pub enum Mode {
     /// closed. A button in it opens the door there.
     OutOfService,
     /// It goes to the recall floor when it is its turn, and keeps its door open there (ASME A17.1
-    /// *emergency power*). No operator sets it by name: see
-    /// [`Command::EmergencyPower`](crate::node::Command::EmergencyPower).
+    /// *emergency power*). No operator sets it by its name.
     EmergencyPower,
     /// It goes to the recall floor without a stop, and keeps its door open there (ASME A17.1 *Phase I
     /// emergency recall operation*, EN 81-73).

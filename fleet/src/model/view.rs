@@ -166,10 +166,8 @@ impl Unavailable {
     }
 }
 
-/// Why no hall call may be assigned to a car, as people are told.
-///
-/// Beacons call a car on a priority call *independent*, as they have no other word for it. A
-/// node that knows the car's mode says that instead.
+/// Why no hall call may be assigned to a car, as people are told: beacons call a car on a priority
+/// call *independent*, as they have no other word for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {
     /// Its mode, which an [`Unavailable`] can't name.

@@ -11,10 +11,9 @@
 //!   panel; broadcast, dial, send, persist, report; plan ─▶ Dispatcher, on another thread
 //! ```
 //!
-//! Each `handle_*` takes one input and then settles: it updates the car's stops and the lamps,
-//! passes changes to the disk and the peers, and requests a plan if the node is master. Panel
-//! outputs come before all other actions. The driver drains [`Node::poll_action`] after each call
-//! and sleeps until [`Node::poll_timeout`].
+//! Each `handle_*` takes one input and then settles: stops and lamps, changes for the disk and the
+//! peers, and a plan if the node is master. Panel outputs come before all other actions. The driver
+//! drains [`Node::poll_action`] after each call and sleeps until [`Node::poll_timeout`].
 //!
 //! `inputs/` has the inputs, `settle.rs` what follows from each of them, `routes/` the ways between the
 //! components, and `status/` how things are. Each component is documented on its first page.

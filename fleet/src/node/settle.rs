@@ -122,9 +122,8 @@ impl Node {
         calls
     }
 
-    /// The hall calls that the node's own car is to serve, of these open ones: those assigned to
-    /// it, or all of them while there is no master (F1, F7). A passenger whose destination the car
-    /// can't reach is left to others: once on board, the trip would be this car's alone.
+    /// The hall calls that the node's own car is to serve: those assigned to it, or all while there
+    /// is no master (F1, F7). A passenger whose destination the car can't reach is left to others.
     fn calls_of_own_car(&self, open: &BTreeSet<HallCall>, now: Timestamp) -> BTreeSet<HallCall> {
         match self.leadership.node_state() {
             NodeState::Seeking => {

@@ -248,13 +248,9 @@ impl Membership {
     }
 
     /// The peer has answered over a link what was sent to it at this time: it was alive then, and
-    /// heard this node.
-    ///
-    /// Not when the answer arrives: the system of a suspended process still sends again what got
-    /// lost, 200 ms and more after the process wrote it.
-    ///
-    /// A beacon counts when it arrives, so the answer may have what the network takes at best. That
-    /// matters only where it is slow.
+    /// heard this node. When the answer arrives says nothing: the system of a suspended process
+    /// sends again what got lost, 200 ms and more after the process wrote it. A beacon counts when
+    /// it arrives, so the answer may have what the network takes at best.
     pub(super) fn alive(&mut self, name: &NodeId, at: Timestamp, now: Timestamp) {
         let travel = self.get(name).map(|peer| self.travel(peer)).unwrap_or_default();
         if let Some(peer) = self.get_mut(name) {

@@ -8,8 +8,7 @@
 //!   Facts of this node ──▶ BeaconClock ──▶ Beacon
 //! ```
 //!
-//! It knows no order and no election. What a beacon says about them comes in as [`Facts`]; others
-//! decide what a lost peer or a closed link means.
+//! It knows no order and no election.
 
 mod beacon;
 mod links;
@@ -275,11 +274,9 @@ impl Peers {
         std::mem::replace(&mut peer.vouched, vouched) != vouched
     }
 
-    /// The stores of a peer and this node differ, according to a beacon of it; whether the difference
-    /// has lasted long enough for a repair (O7).
-    ///
-    /// Stores stay different if one refuses what the other holds: each repair doubles the wait. The fewer
-    /// beacons a peer sends, the older is their information.
+    /// The stores of a peer and this node differ; whether that has lasted long enough for a repair
+    /// (O7). Each repair doubles the wait, as stores stay different if one refuses what the other
+    /// holds. The fewer beacons a peer sends, the older is their information.
     pub(crate) fn is_repair_due(&mut self, peer: &NodeId, now: Timestamp) -> bool {
         let Some(peer) = self.membership.get_mut(peer) else { return false };
         let since = *peer.differs_since.get_or_insert(now);

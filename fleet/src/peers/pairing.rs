@@ -236,8 +236,7 @@ impl Pairing {
     }
 
     /// The link was closed or could not be opened. A link that was synced is dialled again at once,
-    /// because its peer may have restarted, or, if this node does not dial every peer, when the peer
-    /// is heard again.
+    /// or, if this node does not dial every peer, when the peer is heard again.
     pub(crate) fn disconnected(&mut self, peer: &NodeId, draw: u64, now: Timestamp) {
         self.accepted.remove(peer);
         let Some(dial) = self.dials.get_mut(peer) else {

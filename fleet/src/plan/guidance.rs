@@ -8,11 +8,9 @@ use elevator_driver::{Floor, FloorCount};
 use crate::dispatch::{CarPlan, CarSituation, Predictor};
 use crate::model::{CarPhase, CarView, FloorSet, NodeId, NodeState};
 
-/// What a master tells the cars, and what it knows of them for that.
-///
-/// It is told over links only, to the car that it concerns, whenever it changes, and again when the
-/// state of that car's node has changed. A car obeys until its link to the master ends, and keeps
-/// nothing of it.
+/// What a master tells the cars, and what it knows of them for that. It is told over links only,
+/// whenever it changes, and again when the state of that car's node has changed. A car obeys until
+/// its link to the master ends.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Guidance {
     told: BTreeMap<NodeId, CarPlan>,
@@ -116,9 +114,8 @@ impl Guidance {
     }
 }
 
-/// Whether something has happened to a car. That it sets out, turns, stops elsewhere or opens its door
-/// where it is, is not news: it does so because of the plan, and plans must not follow from each
-/// other (N4).
+/// Whether something has happened to a car. What it does because of the plan is not news: plans
+/// must not follow from each other (N4).
 fn has_news(before: &CarView, view: &CarView) -> bool {
     let known = |view: &CarView| (view.floor, view.availability, view.locked_out);
     let has_acted = match (before.phase, view.phase) {

@@ -126,8 +126,7 @@ impl Dispatching {
     }
 
     /// As master: requests a plan for the open calls, with their waiting times, and the cars of the
-    /// group. Of very many trips some stand for the others. Without open calls the plan becomes
-    /// empty, and idle cars are parked: once, until something happens.
+    /// group. Without open calls idle cars are parked: once, until something happens.
     pub(crate) fn request(
         &mut self,
         calls: &BTreeMap<HallCall, Duration>,
@@ -153,11 +152,10 @@ impl Dispatching {
         Some(PlanRequest { version, now, cars, demand, parked, parking })
     }
 
-    /// Adopts a plan, without calls that are no longer open. If the planned car of a call is not
-    /// among `cars` or can't serve it, the call stays with its present car, if that one can. A
-    /// destination call stays with its car whatever the plan says, as long as that one can serve it:
-    /// its passenger waits for that car. Such a car may be `outside` the group for a while, as
-    /// all others are when a mastership begins. Returns the changed entries.
+    /// Adopts a plan, without calls that are no longer open. If the planned car of a call can't
+    /// serve it, the call stays with its present car, if that one can. A destination call stays
+    /// with its car as long as that one can serve it; such a car may be `outside` the group for a
+    /// while. Returns the changed entries.
     pub(crate) fn adopt(
         &mut self,
         mut plan: Assignments,

@@ -1,9 +1,8 @@
 //! Requests for plans: the master makes one, and continues until the answer arrives.
 //!
-//! A plan for a large bank takes longer than the stop of a motor may be delayed, so the node never
-//! makes one itself. It emits a [`PlanRequest`], which the driver answers by
-//! [`Node::handle_plan`](crate::node::Node::handle_plan). One request is pending at a time. Changes
-//! meanwhile make the plan dirty, and the next request follows the answer.
+//! A plan for a large bank takes longer than the stop of a motor may be delayed, so the driver
+//! makes it, and answers by [`Node::handle_plan`](crate::node::Node::handle_plan). One request is
+//! pending at a time; changes meanwhile lead to the next one.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

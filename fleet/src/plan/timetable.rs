@@ -18,9 +18,6 @@ impl Timetable {
     }
 
     /// It is this time; returns whether another entry holds than the one that was planned for.
-    ///
-    /// A node that has not planned for it because another one is master plans once more if it becomes
-    /// master, which moves no car that waits where it is to wait.
     pub(super) fn set_time(&mut self, now: WeekTime) -> bool {
         self.now = Some(now);
         self.entry = self.schedule.number_at(now);

@@ -8,8 +8,7 @@
 //! ```
 //!
 //! A lock keeps people from riding to a floor, never from leaving it: hall calls are taken at every
-//! floor. It is asked when a call is placed, and never again, so that what was promised stays
-//! promised.
+//! floor. What was promised stays promised.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -116,10 +115,9 @@ impl AccessControl {
         Ok(())
     }
 
-    /// The lock that keeps this call from being placed without a right of access.
-    ///
-    /// In independent service the holder of the key drives the car, and in fire service a press is no
-    /// call at all: no lock holds there. It holds with an attendant, who may be anybody.
+    /// The lock that keeps this call from being placed without a right of access. None holds in
+    /// independent service, where the holder of the key drives, nor in fire service. It holds with
+    /// an attendant, who may be anybody.
     pub(crate) fn lock_against(&self, bank: &Bank<'_>, call: &Call) -> Option<OrderRefused> {
         let (floor, is_open) = match call {
             Call::Hall(call) => (call.to?, false),

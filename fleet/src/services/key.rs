@@ -27,9 +27,8 @@ pub(crate) fn fire_key(settings: &Settings, car: &NodeId) -> FireKey {
 }
 
 impl KeyWatch {
-    /// What every node is to know: where the key stands and, on every disk, whether a firefighter has
-    /// the car by it. After a restart it then waits on the floor where it was left, and does not drive
-    /// off.
+    /// What every node is to know: where the key stands and, on every disk, whether a firefighter
+    /// has the car by it, so that it waits after a restart, and does not drive off.
     pub(crate) fn review(&mut self, bank: &Bank<'_>) -> Vec<Setting> {
         let own = bank.own.node.clone();
         let known = bank.settings().key_switch(&own);
@@ -58,10 +57,8 @@ impl KeyWatch {
     }
 }
 
-/// What recalls the fleet after this turn of the key was set.
-///
-/// A turn to *recall all* is a command: the key turned back does not end it, as only an operator does,
-/// and nor does a restart of the node with the key still there begin it again.
+/// What recalls the fleet after this turn of the key was set. The key turned back does not end it,
+/// as only an operator does, nor does a restart with the key still there begin it again.
 pub(crate) fn recall_by_key(bank: &Bank<'_>, turned: &Setting) -> Option<Setting> {
     // If the turn could not be kept for lack of room, it counts as turned again all the time.
     let is_kept = bank.settings().key_switch(&bank.own.node) == KeySwitch::RecallAll;

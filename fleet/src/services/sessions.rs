@@ -8,10 +8,9 @@
 //!   the robot or an operator is done; CAR: the time is over; a recall ──▶ ended
 //! ```
 //!
-//! A session is a request, so that it survives the master and the restart of the car's node. The car
-//! is taken out of the group as for a priority call: its hall calls go to others, no order is dropped,
-//! and its riders get off on the way. Nodes share no clock: the time at a floor is counted by the node
-//! of the car, and starts anew with it.
+//! A session is a request, so that it survives the master and the restart of the car's node. The
+//! car leaves the group as for a priority call. Nodes share no clock: the time at a floor is
+//! counted by the node of the car, and starts anew with it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;

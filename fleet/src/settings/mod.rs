@@ -1,11 +1,10 @@
 //! Settings: what operators command the fleet until they command something else, what nodes set
 //! about their own cars, and what programs have asked for.
 //!
-//! A setting is a register: a [`Key`], which says what it sets, and the latest [`Setting`]. Every
-//! node has all of them, on disk as well. Of two with one key the one that has come further wins, of
-//! two of those the later [`Version`], and then the greater value, so that [`Settings::merge`] is
-//! commutative, associative and idempotent like the merge of orders, as long as nothing has to be
-//! dropped.
+//! A setting is a register: a [`Key`] and the latest [`Setting`]. Every node has all of them, on
+//! disk as well. Of two with one key the one that has come further wins, then the later
+//! [`Version`], then the greater value, so that [`Settings::merge`] is commutative, associative and
+//! idempotent as long as nothing has to be dropped.
 
 pub(crate) mod json;
 mod recalls;
@@ -34,9 +33,8 @@ pub use self::setting::{
 };
 pub use self::text::{By, Name, TextError, Why, Words, is_hidden};
 
-/// The most settings of a fleet, requests apart: with the modes of the largest fleet, room for as
-/// many others. If there are more, those with the greatest [`Key`]s are dropped, so that all nodes keep
-/// the same ones.
+/// The most settings of a fleet, requests apart. Of more, those with the greatest [`Key`]s are
+/// dropped, so that all nodes keep the same ones.
 pub const MOST_SETTINGS: usize = 512;
 
 /// The greatest counter of a version. Nobody gives so many commands; a greater one is refused, so
@@ -172,10 +170,9 @@ impl Settings {
         std::mem::take(&mut self.dropped)
     }
 
-    /// Whether the version of a setting of a peer, or the number of a recall, is not too far ahead
-    /// of those that are known here. Without this bound a single one would use up those of the whole
-    /// fleet. A node that knows none yet has to believe what operators have commanded, but no request:
-    /// one that is not remembered is fulfilled again.
+    /// Whether the version of a peer's setting, or the number of a recall, is not too far ahead of
+    /// those that are known here: a single one would use up those of the whole fleet. A node that
+    /// knows none yet has to believe what operators have commanded, but no request.
     pub(crate) fn is_in_reach(&self, register: &Register) -> bool {
         let is_request = matches!(register.setting, Setting::Request(..));
         let known = self.highest().unwrap_or(if is_request { 0 } else { MOST_CHANGES });

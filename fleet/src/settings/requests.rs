@@ -10,18 +10,16 @@ use super::session::Session;
 use super::{Register, Setting, Version};
 use crate::model::{Call, Dot};
 
-/// The most requests that a fleet remembers beside the sessions that are open. Of more, the programs
-/// with the most lose their oldest ones, so that a busy one can't use up what others need, and all nodes
-/// keep the same ones.
+/// The most requests that a fleet remembers beside the open sessions. Of more, the programs with
+/// the most lose their oldest ones, and all nodes keep the same ones.
 pub const MOST_REQUESTS: usize = 512;
 
 /// The most sessions that are open, however many nodes have opened some at the same time. Of more,
 /// which takes a faulty node, all nodes keep those with the least names.
 const MOST_OPEN: usize = 64;
 
-/// The name of a program's request: that of the program, and of its request. It stands for one thing,
-/// a passenger's call, a robot's trip or a robot's session, and names the session as well. Displayed
-/// as 24 hexadecimal digits.
+/// The name of a program's request: a passenger's call, a robot's trip or a robot's session, which
+/// has the same name. Displayed as 24 hexadecimal digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RequestId {
     pub owner: u32,

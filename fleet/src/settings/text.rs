@@ -21,9 +21,8 @@ pub enum TextError {
     Empty,
 }
 
-/// Whether a character shows nothing, or changes how others show: a control character, a line or
-/// paragraph separator, or one that is zero-width or sets the direction of writing. What people write
-/// on record has none, so that it reads as it was written.
+/// Whether a character shows nothing, or changes how others show. What people write on record has
+/// none, so that it reads as it was written.
 #[must_use]
 pub fn is_hidden(char: char) -> bool {
     char.is_control()

@@ -7,8 +7,7 @@
 //!                                          └──▶ Replication, Transfers ──▶ peers
 //! ```
 //!
-//! It knows no link, plan or car. What it needs to know of the membership comes in as an
-//! argument, and what other components need to know goes out as `Effect`s, in order.
+//! It knows no link, plan or car. What others need to know goes out as `Effect`s, in order.
 
 mod admission;
 mod durable;
@@ -271,11 +270,9 @@ impl Store {
         self.promise.invalidate();
     }
 
-    /// Full states have been exchanged with a peer over a new link.
-    ///
-    /// A state says only whether all of it is on the disk. While that is busy it is not, and under
-    /// steady load it may be busy for long: the peer learns here which open orders are there, so that
-    /// its lamps don't wait for its own disk (P4).
+    /// Full states have been exchanged with a peer over a new link. A state says only whether all
+    /// of it is on the disk, which may be busy for long: the peer learns here which open orders are
+    /// there, so that its lamps don't wait for its own disk (P4).
     pub(crate) fn peer_synced(&mut self, peer: &NodeId) {
         let open = self.orders.orders().map(|order| order.dot);
         let on_disk = open.filter(|dot| self.ledger.is_durable(*dot)).map(Item::Press).collect();

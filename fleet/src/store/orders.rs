@@ -87,10 +87,9 @@ pub(crate) enum Change {
 }
 
 impl OrderStore {
-    /// Places a press under a new dot, which must be later than all others of its incarnation. The
-    /// press absorbs what other incarnations of its node have left.
-    ///
-    /// If one of the entries that it replaces is open, it keeps that one's age (F18).
+    /// Places a press under a new dot, later than all others of its incarnation. It absorbs what
+    /// other incarnations of its node have left, and keeps the age of an open entry that it
+    /// replaces (F18).
     pub(super) fn place(
         &mut self,
         dot: Dot,

@@ -126,8 +126,7 @@ impl Promise {
     }
 
     /// Makes every promise that can be made while just these other nodes are heard, and returns the
-    /// orders that are promised from now on. Does nothing if no holding was recorded since the last
-    /// review and [`invalidate`](Self::invalidate) was not called.
+    /// new ones. Does nothing if nothing has changed since the last review.
     pub(super) fn review(&mut self, heard: impl FnOnce() -> BTreeSet<NodeId>) -> Vec<Dot> {
         if !std::mem::take(&mut self.is_dirty) {
             return Vec::new();

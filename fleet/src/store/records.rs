@@ -368,9 +368,8 @@ impl Store {
         self.on_served_here(hall, &served, now);
     }
 
-    /// Notes how many fire recalls are known. While one is in force, it ends what was placed before it.
-    /// One that was over before this node heard of it ends nothing here: what is open goes on under
-    /// the new number, so that no promise is broken.
+    /// Notes how many fire recalls are known. While one is in force, it ends what was placed before
+    /// it; one that is over ends nothing here, so that no promise is broken.
     pub(super) fn learn_recalls(&mut self) {
         let recalls = self.settings.recall_count();
         self.orders.set_recalls(recalls);

@@ -5,9 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Item;
 use crate::model::NodeId;
 
-/// The outboxes of all peers: what they have not acknowledged, and acknowledgements.
-///
-/// Bounded by what the store keeps times the peers.
+/// The outboxes of all peers. Bounded by what the store keeps times the peers.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Replication {
     outbox: BTreeMap<NodeId, Outbox>,

@@ -108,9 +108,7 @@ impl Credential {
     }
 }
 
-/// What a node sends its messages with, and what it accepts.
-///
-/// Default: it neither sends nor accepts authenticated messages.
+/// What a node sends its messages with, and what it accepts; by default nothing authenticated.
 #[derive(Debug, Clone, Default)]
 pub struct Keyring(Vec<Credential>);
 

@@ -4,9 +4,8 @@
 //! [`Frame`] travels over a link between two nodes, in order. Both carry the same [`Delta`], and
 //! both feed the same merge, so it does not matter which arrives first.
 //!
-//! `docs/PROTOCOL.md` describes the bytes; [`codec`] encodes and decodes them. It is part of the
-//! brain because it is pure, and so that a fleet in virtual time exchanges exactly the bytes of a
-//! real one.
+//! `docs/PROTOCOL.md` describes the bytes; [`codec`] encodes and decodes them, purely, so that a
+//! fleet in virtual time exchanges exactly the bytes of a real one.
 
 pub mod codec;
 pub mod keyring;

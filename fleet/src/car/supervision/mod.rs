@@ -11,8 +11,7 @@
 //!   door does not move ───────────▶ DoorHealth ─▶ out of the group until it does
 //! ```
 //!
-//! The states of [`Car`](super::Car) say what the car does; this module says how far it can be
-//! trusted.
+//! [`Car`](super::Car) has what the car does; this module says how far it can be trusted.
 
 mod flight_times;
 mod progress;

@@ -1,14 +1,12 @@
 //! Assigns every hall call of a bank at once, from a snapshot, by the course's car model.
 //!
-//! This is the pure part of `liftmesh assign`, which answers as `hall_request_assigner` of
-//! TTK4145 does. Its cars take the same time for every floor and every door, a snapshot has no waits
-//! and no present assignments, and the JSON that describes it fixes what a car is. With the
-//! [`Planner`](super::Planner) it shares the search, and the best distribution of few calls.
+//! The pure part of `liftmesh assign`, which answers as `hall_request_assigner` of TTK4145 does.
+//! With the [`Planner`](super::Planner) it shares the search, and the best distribution of few
+//! calls.
 //!
-//! The objective is the sum of the waits of all hall calls: from now until a car stops for the
-//! call. Car calls are not assigned and their waits do not count, but a car stops for its own. Equal
-//! plans are resolved by the order of cars and calls, so the same snapshot has the same answer on
-//! every computer.
+//! The objective is the sum of the waits of all hall calls, from now until a car stops for the
+//! call. Car calls are not assigned and their waits do not count, but a car stops for its own. The
+//! same snapshot has the same answer on every computer.
 //!
 //! ```
 //! use elevator_driver::Direction;

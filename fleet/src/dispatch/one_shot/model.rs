@@ -21,11 +21,9 @@ use crate::model::HallCall;
 ///   car that was going down does the same upside down, and one without a direction looks below
 ///   first.
 ///
-/// The wait of a call ends when the car stops for it, so its own door time does not count. A car
-/// that stands and gets a call at its floor stops for it as soon as it stays there.
-///
-/// The course's program lets a car that stands take both calls of its floor first, whatever lies
-/// ahead. That is how it assigns them: its cars have no such rule, and neither has this model.
+/// The wait of a call ends when the car stops for it, so its own door time does not count. The
+/// course's program lets a car that stands take both calls of its floor first, whatever lies ahead;
+/// its cars have no such rule, and neither has this model.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CarModel {
     travel: Micros,

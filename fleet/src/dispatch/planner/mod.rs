@@ -14,12 +14,10 @@
 //!            parking     idle cars to where the next call is answered soonest
 //! ```
 //!
-//! What a car with its calls costs, and which passengers are expected behind a button or on a trip,
-//! is in `docs/DISPATCH.md`. Riding weighs more while a destination is known, because only then does
-//! the choice of the car decide who has to stop for whom.
-//!
-//! All arithmetic is on `f64` with operations that IEEE 754 rounds exactly, so a plan does not
-//! depend on the machine.
+//! What a car with its calls costs is in `docs/DISPATCH.md`. Riding weighs more while destinations
+//! are known, because only then does the choice of the car decide who has to stop for whom. All
+//! arithmetic is on `f64` with operations that IEEE 754 rounds exactly, so a plan does not depend
+//! on the machine.
 
 mod drive;
 mod model;
@@ -71,11 +69,9 @@ impl Weights {
     }
 }
 
-/// Assigns hall calls, turns and parks cars for the least waiting and riding (F17).
-///
-/// It learns how many passengers arrive and where they go from the loads and car calls that it
-/// sees, and forgets that within minutes. Given the same banks at the same times, it makes the same
-/// plans.
+/// Assigns hall calls, turns and parks cars for the least waiting and riding (F17). It learns how
+/// many passengers arrive and where they go, and forgets that within minutes. Given the same banks
+/// at the same times, it makes the same plans.
 #[derive(Debug, Clone)]
 pub struct Planner {
     model: Model,

@@ -16,12 +16,9 @@
 //! ```
 //!
 //! The leader broadcasts control packets. A follower that misses them broadcasts its vote, a fresh
-//! random number; the others answer with theirs, unless it can't win. A round lasts a fixed time.
-//! Packets carry no round: only time separates rounds (V5). The regular leader does not vote: it
-//! answers votes with a reset, and leads.
-//!
-//! A node answers votes at most once in the time of a round, whatever ends its vote, and a stand-in
-//! leader answers the votes of a round with one control packet. So a round costs O(n) messages.
+//! random number; the others answer with theirs, unless it can't win. A round lasts a fixed time
+//! (V5). The regular leader answers votes with a reset, and leads. A node answers votes at most
+//! once a round, so a round costs O(n) messages.
 //!
 //! # What it adds to the source
 //!

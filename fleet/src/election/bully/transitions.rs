@@ -205,9 +205,8 @@ impl Bully {
         }
     }
 
-    /// Whether a node gives up what it does for a node that has announced itself: it follows nobody
-    /// below itself while it leads, and nobody below its master except in a later term: that node
-    /// has missed the master.
+    /// Whether a node gives up what it does for one that has announced itself: it follows nobody
+    /// below itself while it leads, and nobody below its master except in a later term.
     fn yields(&self, interim: &Interim, by: &Mastership) -> bool {
         match interim {
             Interim::Alone => true,

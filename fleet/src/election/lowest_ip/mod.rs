@@ -11,11 +11,9 @@
 //! ```
 //!
 //! It has no messages and no timers: it reads the state of each peer in its beacons. The node keeps
-//! the links ([`LinkRule::Standby`]) to the master and to its heir, the next lowest address. So a
-//! failover needs no new link.
-//!
-//! A slave whose master yields to a lower one follows it there. Of two nodes with the same address the
-//! lower name leads; both report the conflict. [`Source`] does without the standby link.
+//! the links ([`LinkRule::Standby`]) to the master and to its heir, the next lowest address, so a
+//! failover needs no new link. Of two nodes with the same address the lower name leads. [`Source`]
+//! does without the standby link.
 
 mod source;
 

@@ -12,11 +12,9 @@
 //!                      disconnected from the master (joining: or it is no longer master)
 //! ```
 //!
-//! A slave is disconnected when its link ends, or when its master has fallen silent, for then the
-//! node closes the link. What the master's beacons say does not count. While a node joins another
-//! master, it is still a master: it keeps its slaves until the new link carries (C6, E4).
-//! A failed dial is repeated after a wait that grows, so a master that can be heard but not reached
-//! makes no node flap (E1).
+//! What the master's beacons say does not count. While a node joins another master, it keeps its
+//! slaves until the new link carries (C6, E4). A failed dial is repeated after a wait that grows,
+//! so a master that can be heard but not reached makes no node flap (E1).
 
 use core::net::Ipv4Addr;
 use std::collections::{BTreeMap, BTreeSet};

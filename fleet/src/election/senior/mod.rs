@@ -166,9 +166,8 @@ pub struct Senior {
     state: State,
 }
 
-/// A node as the protocol ranks it: the greater one prevails (M4, M9). A control unit is above every
-/// indicator unit; of two indicator units the higher MAC address is above. Where the source knows no
-/// order, between equals, the lower name is above, as under `lowest-ip`.
+/// A node as the protocol ranks it: the greater one prevails (M4, M9). A control unit is above
+/// every indicator unit; then the higher MAC address counts, and between equals the lower name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Member {
     kind: Kind,

@@ -168,8 +168,7 @@ impl TokenRing {
     }
 
     /// Of several holders that hear each other the one with the greatest pair acts: a smaller one
-    /// stays behind it until the exchange has decided, and a smaller one that acts gets the greater
-    /// pair (completion). As in the source both act until then.
+    /// stays behind it until the exchange has decided. As in the source both act until then.
     pub(super) fn rank(&mut self, other: &Member, count: u64, out: &mut Reaction<'_>) {
         let State::Holding { token, phase } = &mut self.state else {
             return;

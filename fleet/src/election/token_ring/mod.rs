@@ -40,9 +40,6 @@
 //! - What is lost of a search, a hand-over or an exchange is repeated at beacons of the other side.
 //! - The open orders travel with *pass*, as far as they fit; nothing relies on them. The plan travels
 //!   with the mastership, so a car keeps its calls while the token moves.
-//!
-//! Read `message.rs` for the messages, then `hand_over.rs` (T2 to T5), `exchange.rs` (T8, T9) and
-//! `recovery.rs` (T6, T7).
 
 mod exchange;
 mod hand_over;
@@ -268,9 +265,8 @@ impl TokenRing {
         self.count = self.count.max(bounded(self.count, count));
     }
 
-    /// A stamp with what it may be ahead of the latest that is known: whatever is heard, there is a
-    /// later generation, and a hop after the last. A node that is really so far behind gets there
-    /// message by message.
+    /// A stamp with what it may be ahead of the latest that is known, so that there is a later
+    /// generation and a later hop whatever is heard.
     fn bounded(&self, stamp: &Stamp) -> Stamp {
         let Generation { number, .. } = self.seen.generation;
         let generation = Generation {

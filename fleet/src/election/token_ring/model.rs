@@ -118,7 +118,7 @@ fn two_nodes_come_to_one_token_though_it_was_renewed() {
 /// E7, T7, C5
 #[test]
 fn two_nodes_one_of_which_restarts_come_to_one_token() {
-    ring([2, 1], 1, 1, Reach { mesh_detection: true, ..NEAR }, 1);
+    ring([2, 1], 1, 1, Reach { mesh_detection: true, ..NEAR }, 478_328);
 }
 
 /// C3, E7, T7 to T9: of three holders each may wait for another.

@@ -36,10 +36,8 @@ impl Node {
         outcome.map(|()| command).map_err(CommandRefused::from)
     }
 
-    /// An access-control system lets somebody in this node's car press the button of a locked floor,
-    /// for `time`. A floor that is released already is released for the longer of both times.
-    ///
-    /// It is of this node alone, and a restart ends it.
+    /// An access-control system lets somebody in this node's car press the button of a locked
+    /// floor, for `time`; of two releases of a floor the longer counts. A restart ends it.
     ///
     /// # Errors
     /// [`ReleaseRefused`]: nothing has changed.

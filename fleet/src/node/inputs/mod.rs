@@ -305,9 +305,7 @@ impl Node {
     /// may have shown a right of access.
     ///
     /// # Errors
-    /// The building has no such button, the node has no car for a car call or the car takes none in
-    /// its present mode, all cars are recalled, the floor is locked and there is no right, or too many
-    /// destination calls are open.
+    /// [`OrderRefused`]: nothing has changed.
     pub fn handle_order(
         &mut self,
         call: &Call,
@@ -319,10 +317,9 @@ impl Node {
         Ok(taken(press))
     }
 
-    /// A program places an order, and may ask again because the answer did not arrive: the fleet
-    /// places nothing again for a request that it has fulfilled, whichever node is asked, and after a
-    /// restart, too. It remembers up to [`MOST_REQUESTS`](crate::settings::MOST_REQUESTS)
-    /// requests.
+    /// A program places an order, and may ask again: the fleet places nothing again for a request
+    /// that it has fulfilled, whichever node is asked, and after a restart, too. It remembers up to
+    /// [`MOST_REQUESTS`](crate::settings::MOST_REQUESTS).
     ///
     /// # Errors
     /// As [`handle_order`](Self::handle_order).
@@ -344,10 +341,9 @@ impl Node {
         Ok(Requested::Now(taken(press)))
     }
 
-    /// What became of an earlier request with this id, if the fleet remembers it.
-    ///
-    /// Requests travel ahead of orders. Where the press is not known, its node may have been lost before
-    /// the order got here: then the order is placed again.
+    /// What became of an earlier request with this id, if the fleet remembers it. Where its press
+    /// is not known, its node may have been lost before the order got here: then the order is
+    /// placed again.
     #[must_use]
     pub fn earlier(&self, CallRequest { id, call, .. }: &CallRequest) -> Option<Requested> {
         match self.settings().request(*id)? {

@@ -12,11 +12,10 @@ use crate::seeded::{SeededBug, is_seeded};
 use crate::wire::{Delta, Frame, PlanEntry};
 
 impl Node {
-    /// Handles the plan requested by [`Action::Plan`]. The plan may be out of date: its entries for
-    /// served calls, and for cars that have left or can't serve, are ignored, and so are places to
-    /// wait that the building does not have or the car can't reach.
-    ///
-    /// A request may remain unanswered: the node makes another one after a while.
+    /// Handles the plan requested by [`Action::Plan`]. Its entries for served calls, for cars that
+    /// have left or can't serve, and for places that the building does not have or the car can't
+    /// reach, are ignored. A request may remain unanswered: the node makes another one after a
+    /// while.
     pub fn handle_plan(&mut self, version: PlanVersion, plan: Plan, now: Timestamp) {
         if self.dispatching.planning.accept_answer(version) && self.leadership.leads() {
             let (calls, cars) = (self.store.hall_calls(), self.cars(now));
@@ -74,9 +73,8 @@ impl Node {
         self.cabin.view(now).is_some_and(serves)
     }
 
-    /// What the kiosks of the landings show: the cars of the destination calls that are promised
-    /// (P1), the latest ones if there are too many. A car that can't come is not shown: the master
-    /// assigns the call to another one, or none can come.
+    /// What the kiosks show: the cars of the destination calls that are promised (P1), the latest
+    /// ones if there are too many. A car that can't come is not shown.
     pub(in crate::node) fn kiosks(&self, now: Timestamp) -> Kiosks {
         let mut trips: Vec<(Timestamp, HallCall)> = self.store.promised_trips().collect();
         trips.sort_unstable_by(|one, other| other.cmp(one));

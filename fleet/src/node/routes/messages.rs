@@ -119,8 +119,7 @@ impl Node {
     }
 
     /// A packet arrived from this address on the protocol's own port. This node's own packets,
-    /// which the network returns, are ignored, and so are all packets under a protocol without such
-    /// a port.
+    /// which the network returns, are ignored.
     pub fn handle_packet(&mut self, from: Ipv4Addr, bytes: &[u8], now: Timestamp) {
         if self.leadership.profile().carrier == Carrier::Packet && from != self.hello.address {
             match packet::decode(bytes) {

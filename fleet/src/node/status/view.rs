@@ -324,9 +324,8 @@ impl Node {
         details
     }
 
-    /// What has become of a call that a program has placed, as long as the fleet remembers its request,
-    /// which says which press or session came of it. How far a press is follows from the order store.
-    /// `None` for a session that is no trip.
+    /// What has become of a call that a program has placed, as long as the fleet remembers its
+    /// request; `None` for a session that is no trip.
     #[must_use]
     pub fn followed_call(&self, id: RequestId) -> Option<FollowedCall> {
         match self.settings().request(id)?.clone() {

@@ -42,11 +42,9 @@ impl Membership {
         pace::stretched(self.times.dead_after, self.slowest, &self.times) * 2
     }
 
-    /// The echoes for the next broadcast beacon: at most `most`, each peer in turn.
-    ///
-    /// Peers go first, so that no number of strangers makes them lost. Strangers, some of which may
-    /// become peers, have [`STRANGERS_ECHOED`] places in each beacon, and the room that peers
-    /// leave.
+    /// The echoes for the next broadcast beacon: at most `most`, each peer in turn. Peers go first,
+    /// so that no number of strangers makes them lost; strangers have [`STRANGERS_ECHOED`] places
+    /// in each beacon, and the room that peers leave.
     pub(crate) fn echoes(&mut self, most: usize) -> Vec<Echo> {
         let counts = |(_, peer): &(&Nonce, &Peer)| self.counts(&peer.hello);
         let (peers, strangers): (Vec<_>, Vec<_>) = self.incarnations.iter().partition(counts);

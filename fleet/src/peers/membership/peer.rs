@@ -131,12 +131,10 @@ impl Peer {
         self.echoed_at.map_or(Timestamp::START, |echoed| echoed.min(self.heard_at))
     }
 
-    /// This node did not run for `late`, until `now`.
-    ///
-    /// The first interruption after the peer was heard renews the peer up to its next probe,
-    /// because what it sent meanwhile may have been dropped. Each further one only excuses the time
-    /// in which this node did not run: silence while it ran stays evidence (H1). After
-    /// [`MOST_EXCUSES`] in a row there is no excuse.
+    /// This node did not run for `late`, until `now`. The first interruption after the peer was
+    /// heard renews the peer up to its next probe, because what it sent meanwhile may have been
+    /// dropped. Each further one only excuses the time in which this node did not run (H1), up to
+    /// [`MOST_EXCUSES`] in a row.
     pub(super) fn excuse_silence(&mut self, late: Duration, times: &MeshTimes, now: Timestamp) {
         if self.alive_at() != self.excuses.alive_at {
             self.excuses.count = 0;
