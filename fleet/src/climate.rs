@@ -33,8 +33,7 @@ pub struct Reading {
 /// What every indicator shows, as sent by the master (V11).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct DisplayData {
-    /// The average temperature in tenths of a degree Celsius; `None` if every reading has expired
-    /// (K2).
+    /// The average temperature in tenths of a degree Celsius; `None` without a fresh reading (K2).
     pub temperature: Option<i16>,
     /// Seconds since 1970-01-01; 0 if the master does not know the time.
     pub time: u32,
@@ -50,8 +49,7 @@ pub struct ClimateSettings {
     /// How long the master waits for answers to a request, unless all have answered before, until
     /// it sends display data; below `poll_period`.
     pub gather_time: Duration,
-    /// A reading of this age is unknown (K1); at least twice `poll_period`, so that one lost answer
-    /// has no effect.
+    /// A reading of this age is unknown (K1); at least twice `poll_period`.
     pub reading_limit: Duration,
     /// Display data of this age is unknown (K1); at least twice `poll_period`.
     pub display_limit: Duration,

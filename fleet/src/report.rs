@@ -24,8 +24,7 @@ pub enum Report {
         /// The term of the new state.
         term: Term,
     },
-    /// The mastership rotated, which is the normal operation of some protocols: the node's state
-    /// changed, but nothing went wrong.
+    /// The mastership rotated, which is normal under some protocols: nothing went wrong.
     #[serde(rename = "node_state", skip_deserializing)]
     Rotated {
         #[serde(with = "NodeStateForm")]
@@ -100,8 +99,7 @@ pub enum Report {
         /// What was asked for, and why it was refused.
         text: String,
     },
-    /// The car stopped at this floor, but its sensor was silent: the floor is locked out for a
-    /// while.
+    /// The car stopped at this floor, but its sensor was silent: it is locked out for a while.
     FloorUnreachable { floor: Floor },
     /// The drive was told to run and did not start; it is tried again after a while.
     DriveRefused,

@@ -7,8 +7,7 @@
 //!        │ ── DisplayData, to all ────────────────────▶ │
 //! ```
 //!
-//! Under a protocol with requests of its own, the protocol sends the first line. This module does
-//! not know who is master.
+//! Under a protocol with requests of its own, the protocol sends the first line.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

@@ -115,8 +115,7 @@ impl Cabin {
         Some(CarView { mode: view.mode.on_the_wire(), ..view })
     }
 
-    /// The car, unless the linked peers know it already, apart from the elapsed time. They count as
-    /// informed from now on.
+    /// The car, unless the linked peers know it already, apart from the elapsed time.
     pub(crate) fn delta(&mut self, now: Timestamp) -> Option<CarView> {
         let view = self.view(now)?;
         let is_known =
@@ -286,8 +285,7 @@ impl Cabin {
         std::mem::take(&mut self.is_dirty)
     }
 
-    /// Updates the panel's outputs from the car, the climate, these order lamps, and what the kiosks
-    /// are to show.
+    /// Updates the panel's outputs from the car, the climate, these lamps and kiosks.
     pub(crate) fn update_panel(&mut self, mut orders: LampSet, kiosks: Kiosks, now: Timestamp) {
         if is_seeded(SeededBug::LampsStayLit) {
             orders.extend(self.outputs.iter().flat_map(|outputs| &outputs.lamps.orders));
@@ -374,8 +372,7 @@ impl Cabin {
         self.is_dirty |= self.climate.expire(now);
     }
 
-    /// The readings of the node's own sensors. The panel's line clears values that are too old
-    /// (K1).
+    /// The readings of the node's own sensors. The panel's line clears those too old (K1).
     fn own_reading(&self) -> Reading {
         let climate = self.inputs.as_ref().map(|inputs| inputs.climate).unwrap_or_default();
         Reading { temperature: climate.temperature, illuminance: climate.illuminance }

@@ -272,8 +272,7 @@ impl Car {
         cycle.in_stage(Stage::Attended { until })
     }
 
-    /// The turn-round: if there is no stop ahead in the announced direction, passengers for the
-    /// other direction get another dwell.
+    /// The turn-round: without a stop ahead, passengers for the other direction get another dwell.
     fn end_dwell(&mut self, cycle: DoorCycle, now: Timestamp) -> OperatingState {
         let announced = self.announced(cycle.floor);
         if announced.is_some() && announced != self.direction {

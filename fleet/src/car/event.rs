@@ -16,8 +16,7 @@ pub enum CarEvent {
     },
     /// The group can count on the car now (`None`), or can't any more.
     AvailabilityChanged(Option<Reason>),
-    /// The car stopped for this floor but its sensor was silent: the floor is locked out for a
-    /// while.
+    /// The car stopped for this floor but its sensor was silent: it is locked out for a while.
     FloorUnreachable(Floor),
     /// The drive did not report that it runs after the command; it is retried after a while.
     DriveRefused,
@@ -28,12 +27,10 @@ pub enum CarEvent {
         at: Option<Floor>,
     },
     FlightLearned(FlightRecord),
-    /// The car has been at the floor of its priority call for long enough, or something more
-    /// important has taken its place.
+    /// The priority call is over: it was long enough, or something more important has come.
     PriorityOver,
     SessionOpen(SessionLeg),
-    /// It was held open for long enough, or something more important has taken the place of the
-    /// session.
+    /// It was held open for long enough, or something more important has come.
     SessionOver(SessionLeg, SessionEnd),
 }
 

@@ -13,8 +13,7 @@ use crate::seeded::{SeededBug, is_seeded};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Flight {
-    /// The drive was commanded to run and has not reported that it does. No deadline of F9 applies
-    /// (H1).
+    /// The drive was commanded to run and has not reported that it does: no deadline of F9 (H1).
     Starting {
         since: Timestamp,
     },
@@ -196,8 +195,7 @@ impl Car {
         self.arrive(floor, now)
     }
 
-    /// The floor was lost while the car was at rest. A car that slips off just after its arrival
-    /// has missed the floor.
+    /// The floor was lost at rest. A car that slips off just after its arrival has missed it.
     pub(super) fn lose_floor(&mut self, now: Timestamp) -> OperatingState {
         let Some(stop_at) = self.supervision.strikes.slip() else {
             return OperatingState::halted(Halt::Unplanned);
@@ -237,8 +235,7 @@ impl Car {
                 if now.since(since) < self.settings.drive_start_limit {
                     return self.state;
                 }
-                // The car may be at the end of the shaft with a dead sensor: try the other
-                // direction.
+                // The car may be at the end of the shaft with a dead sensor: try the other way.
                 self.refuse_drive(Halt::Unfound { direction, missed }, now)
             }
             (Homing::Driven, DriveFeedback::Stopped) => match self.inputs.floor {
@@ -403,8 +400,7 @@ impl Car {
         }
     }
 
-    /// Stops at once for a reason outside the drive, which voids the evidence against the drive
-    /// (H1).
+    /// Stops at once for a reason outside the drive, which voids the evidence against it (H1).
     pub(super) fn interrupted(&mut self, unwatched: Duration, now: Timestamp) -> OperatingState {
         self.void_evidence(unwatched, now);
         OperatingState::halted(Halt::Unplanned)

@@ -53,8 +53,7 @@ pub struct Car {
     settings: CarSettings,
     inputs: PanelInputs,
     own_calls: BTreeSet<Floor>,
-    /// Of these, those that came while an operator had taken the car out of service; `None` before the
-    /// first calls are known.
+    /// Of these, those that came while the car was out of service by command; `None` at first.
     late_calls: Option<BTreeSet<Floor>>,
     assigned: BTreeSet<HallCall>,
     hall: BTreeSet<HallCall>,
@@ -80,8 +79,7 @@ pub struct Car {
 }
 
 impl Car {
-    /// The most transitions on one input: from the door cycle into the next flight, plus a reserve.
-    /// More would be a cycle.
+    /// The most transitions on one input, with a reserve. More would be a cycle.
     const TRANSITIONS: usize = 16;
 
     #[must_use]
@@ -131,8 +129,7 @@ impl Car {
         if self.may_run() { self.state.commands().0 } else { MotorCommand::Stop }
     }
 
-    /// The door command. The door is commanded to open only while the drive is reported at rest and
-    /// a floor sensor is active (S1).
+    /// The door command: open only while the drive is at rest and a floor sensor is active (S1).
     #[must_use]
     pub fn door(&self) -> DoorCommand {
         if let OperatingState::Moving { stop_at, .. } = self.state
@@ -154,8 +151,7 @@ impl Car {
         self.position
     }
 
-    /// The direction in which the car goes, or will go once its door is closed; dark when it is
-    /// idle.
+    /// The direction in which the car goes, or will go once its door is closed; dark when idle.
     #[must_use]
     pub fn lantern(&self) -> HallLantern {
         match self.direction.filter(|_| self.state.announces()) {
@@ -169,8 +165,7 @@ impl Car {
         self.inputs.stop
     }
 
-    /// The floors that are locked out for a while, because the car stopped there and no sensor
-    /// responded.
+    /// The floors that are locked out for a while: the car stopped there and no sensor responded.
     pub fn locked_out(&self) -> impl Iterator<Item = Floor> {
         self.supervision.locked_out.keys().copied()
     }
@@ -219,8 +214,7 @@ impl Car {
         self.plan = plan;
     }
 
-    /// Sets the mode that operators have commanded. The key switch may be more restrictive: see
-    /// [`mode`](Self::mode).
+    /// Sets the commanded mode. The key switch may be more restrictive: see [`mode`](Self::mode).
     pub fn set_command(&mut self, command: Mode, now: Timestamp) {
         let before = self.mode();
         self.command = command;
@@ -306,8 +300,7 @@ impl Car {
         due.into_iter().chain(self.stay_deadline()).chain(self.supervision.deadlines()).min()
     }
 
-    /// The panel is new or gone: nothing that was known about the car is valid (H1), except where
-    /// its passengers want to go (S3).
+    /// The panel is new or gone: of the car only its passengers' destinations are known (H1, S3).
     fn start_over(&mut self, state: OperatingState, now: Timestamp) {
         if self.state.is_final() {
             return;
@@ -402,8 +395,7 @@ impl Car {
         (driven && self.state.is_driving()) || self.defies()
     }
 
-    /// The panel reports the motor as driven despite a stop command; in a car that is out of
-    /// service a mechanic may run it.
+    /// The panel reports the motor as driven despite a stop command; a mechanic may run it.
     fn defies(&self) -> bool {
         matches!(self.state, OperatingState::Settling { .. })
             && self.inputs.drive != DriveFeedback::Stopped

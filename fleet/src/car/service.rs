@@ -105,8 +105,7 @@ impl Car {
         self.mode() < Mode::FireRecall
     }
 
-    /// A button in the car was pressed. In some modes that is a command besides an order, or instead
-    /// of one.
+    /// A button in the car was pressed. In some modes that is a command, or instead of an order.
     #[must_use]
     pub fn handle_press(&mut self, floor: Floor, now: Timestamp) -> Press {
         let press = match self.mode() {
@@ -194,8 +193,7 @@ impl Car {
         self.own_calls.difference(&late).copied().collect()
     }
 
-    /// The hall calls as an attendant is shown them: those of this car, else all; `None` without any,
-    /// or without an attendant.
+    /// The hall calls as an attendant is shown them: those of this car, else all.
     pub(crate) fn calls_for_attendant(&self) -> Option<String> {
         if self.mode() != Mode::Attendant {
             return None;

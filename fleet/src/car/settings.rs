@@ -14,14 +14,12 @@ pub struct CarSettings {
     /// How long the door stays open, from fully open or from the last reason to keep it open. Also
     /// the time between the two directions of a turn-round.
     pub dwell: Duration,
-    /// How long presses and obstructions may keep the door open altogether before it nudges; longer
-    /// than two `dwell`s.
+    /// How long presses and obstructions may keep the door open in all; longer than two `dwell`s.
     pub nudge_after: Duration,
     /// How long an obstruction or an overload may hold the door before the car leaves the group;
     /// longer than `nudge_after`, so that nudging gets its chance.
     pub door_blocked_after: Duration,
-    /// How long the door may take to open or close before the car leaves the group. The command to
-    /// the door stays.
+    /// How long the door may take to open or close before the car leaves the group.
     pub door_travel_limit: Duration,
     /// How long a flight over one floor takes, from rest to rest. Until the car has learned its own
     /// times, a flight that takes half as long again is overdue.
@@ -36,11 +34,9 @@ pub struct CarSettings {
     /// How long the drive may take to report that it runs. Past it the car is stopped for
     /// `drive_retry` and out of the group; this is not a hang.
     pub drive_start_limit: Duration,
-    /// The first back-off of a car whose drive did not start, or stopped short; doubled each
-    /// further time up to 5 minutes.
+    /// The first back-off after a fault of the drive; doubled each further time up to 5 minutes.
     pub drive_retry: Duration,
-    /// How long the car has to be seen at rest after any stop that wasn't planned, before it moves
-    /// or opens.
+    /// How long the car has to be at rest after an unplanned stop, before it moves or opens.
     pub settle: Duration,
     /// How long a floor at which the car could not be located is locked out.
     pub unreachable_retry: Duration,
@@ -50,13 +46,11 @@ pub struct CarSettings {
     /// How long an idle car rests with its door closed before it drives to where the master wants it
     /// to wait, so that a passenger who has just boarded can press a button.
     pub park_after: Duration,
-    /// How long the door stays open at the floor of a priority call, unless somebody presses a
-    /// button in the car.
+    /// How long the door stays open for a priority call, unless somebody presses a car button.
     pub priority_stay: Duration,
     /// From this load on, in per cent of the rated load, a car with car calls passes hall calls by.
     pub bypass_load: u8,
-    /// From this load on, in per cent of the rated load, the door stays open and the car does not
-    /// leave.
+    /// From this load on, in per cent of the rated load, the car stays with its door open.
     pub overload: u8,
 }
 

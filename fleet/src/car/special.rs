@@ -14,8 +14,7 @@ use crate::settings::SessionEnd;
 pub enum Power {
     #[default]
     Normal,
-    /// On emergency power: it is another car's turn. The motor does not run; the door opens and
-    /// closes.
+    /// On emergency power: another car's turn. The motor does not run; the door may open.
     Waiting,
     Granted,
 }

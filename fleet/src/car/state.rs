@@ -185,8 +185,7 @@ impl Car {
             return self.state;
         }
         match self.inputs.floor {
-            // If the door is not closed, somebody may stand in it: it opens, dwells and closes as
-            // usual.
+            // If the door is not closed, somebody may stand in it: it opens, dwells and closes.
             Some(floor) => self.locate(floor, halt.missed(), FoundBy::Standstill, now),
             None if self.back_off().is_some() => {
                 OperatingState::Settling { halt, until: self.back_off() }
@@ -233,8 +232,7 @@ impl Car {
             return OperatingState::AtDoor(DoorCycle::begin(floor, now));
         }
         let Some((direction, stop_at)) = departure else {
-            // Passengers who wait for the end of a back-off still want to travel in the same
-            // direction.
+            // Passengers who wait for the end of a back-off still travel in the same direction.
             if self.back_off().is_none() {
                 self.head(None);
             }

@@ -40,8 +40,7 @@ impl Readings {
         Self { limit, readings: BTreeMap::new() }
     }
 
-    /// Records a reading in place of the unit's previous one: a value that the unit no longer knows
-    /// is forgotten.
+    /// Records a reading in place of the unit's previous one, with what it no longer knows.
     pub(crate) fn record(&mut self, source: Source, reading: Reading, now: Timestamp) {
         let limit = self.limit;
         self.readings.retain(|_, (_, at)| {

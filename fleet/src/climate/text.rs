@@ -19,8 +19,7 @@ pub(crate) fn whole_degrees(tenths: i16) -> i16 {
     tenths.saturating_add(5 * tenths.signum()) / 10
 }
 
-/// The text that an indicator shows: temperature and time of day, such as `21.4 C 10:05`. An
-/// unknown time is omitted.
+/// The text of an indicator: temperature and, if known, the time of day: `21.4 C 10:05`.
 ///
 /// `time` is in seconds since 1970-01-01, local time is ahead of UTC by `utc_offset` minutes.
 #[must_use]

@@ -101,8 +101,7 @@ pub(super) fn remaining_flight(
     if floors == 0 {
         return 0;
     }
-    // The longer the trip, the later it passes the floor that is `floors` before its end: the
-    // longest that has passed it by now.
+    // The longest trip that has passed the floor `floors` before its end by now.
     let (mut trip, mut too_long) = (floors, longest.max(floors).saturating_add(1));
     while too_long - trip > 1 {
         let middle = trip.midpoint(too_long);
@@ -135,8 +134,7 @@ mod tests {
         assert!((actual - expected).abs() < 2e-6, "{actual} s instead of {expected} s");
     }
 
-    // v = 2, a = 1, j = 1: the jerk limits the acceleration below 2 m, the acceleration limits
-    // the speed below 6 m.
+    // v = 2, a = 1, j = 1: never at full acceleration below 2 m, nor at full speed below 6 m.
     fn round_numbers(floor_height: f64) -> Kinematics {
         Kinematics {
             floor_height,

@@ -84,8 +84,7 @@ impl CarSituation {
 pub struct HallDemand {
     pub call: HallCall,
     pub waited: Duration,
-    /// The car to which it is assigned now, or `None`. A car that is gone or out of service does
-    /// not count (F6).
+    /// The car that it has now, or `None`. One that is gone or out of service does not count (F6).
     pub assigned: Option<NodeId>,
 }
 
@@ -123,12 +122,10 @@ impl From<Assignments> for Plan {
 /// it. The [`Planner`] knows where its passenger gets off; the other strategies take it as a call
 /// of its landing and direction.
 pub trait Dispatcher: std::fmt::Debug {
-    /// Plans for the whole bank. The result replaces the previous plan: a call that is absent from
-    /// it has no car.
+    /// Plans for the whole bank, in place of the plan before: a call absent from it has no car.
     fn assign(&mut self, cars: &[CarSituation], demand: &[HallDemand]) -> Assignments;
 
-    /// As [`assign`](Self::assign), also with what cars do besides: nothing, unless the strategy
-    /// says more.
+    /// As [`assign`](Self::assign), also with what cars do besides: by default nothing.
     fn plan(&mut self, bank: &Bank<'_>) -> Plan {
         self.assign(bank.cars, bank.demand).into()
     }

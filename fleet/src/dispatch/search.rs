@@ -4,8 +4,7 @@ mod exact;
 
 use std::collections::BTreeSet;
 
-/// Changes per call at most. The search ends by itself, because each lowers the cost; this bounds
-/// the time, as does [`MOST_DRIVES`].
+/// Changes per call at most: this bounds the time, as does [`MOST_DRIVES`].
 const CHANGES_PER_CALL: usize = 8;
 
 /// How often the costs of a car are asked for at most by moves. A move takes two for each call, so
@@ -234,8 +233,7 @@ impl<'a, C: Costs> Search<'a, C> {
         route.cost - cost
     }
 
-    /// Divides the calls of two cars in the best way; `false` if no pair gains by it. `divided` are
-    /// those that were, with their calls.
+    /// Divides the calls of two cars in the best way; `false` if no pair but `divided` gains by it.
     fn divide(
         &mut self,
         divided: &mut BTreeSet<([usize; 2], Vec<usize>)>,

@@ -9,8 +9,7 @@ named! {
     "a strategy"
     pub struct UnknownStrategy;
 
-    /// By what rule a master assigns the hall calls (F17). Nodes of one fleet may differ in it:
-    /// only the master's counts.
+    /// By what rule a master assigns the hall calls (F17). Only the master's counts.
     #[derive(
         Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
     )]

@@ -74,8 +74,7 @@ mod tests {
         assert_eq!(assignments, Assignments::from([(calls[0].call, node("idle"))]));
     }
 
-    /// The time counts until all is done, not until the call is served: `CollectiveCost`
-    /// decides otherwise here.
+    /// The time until all is done, not until the call is served: `CollectiveCost` differs here.
     #[test]
     fn the_calls_that_a_car_has_count() {
         let cars = [car("a", idle_at(5), &[]), car("b", idle_at(0), &[])];

@@ -151,13 +151,11 @@ pub enum Input<'a> {
         node_state: &'a NodeState,
         term: Term,
     },
-    /// A peer is not heard any more, or its link is gone; the latter is not an input under
-    /// [`LinkRule::FollowState`].
+    /// A peer is not heard any more, or its link is gone; not under [`LinkRule::FollowState`].
     Lost {
         peer: &'a NodeId,
     },
-    /// A peer is synced: a state transfer over its link is complete (F14). An input under
-    /// [`LinkRule::FollowState`] only.
+    /// A state transfer over a peer's link is complete (F14); [`LinkRule::FollowState`] only.
     Synced {
         peer: &'a NodeId,
         side: LinkSide,
@@ -215,8 +213,7 @@ pub enum Output {
     Broadcast(Message),
     /// Send a message to one node; it may be lost on the way.
     Send(NodeId, Message),
-    /// Send a message to one node together with the open orders and the plan, as far as they fit
-    /// (T5).
+    /// Send a message to one node with the open orders and the plan, as far as they fit (T5).
     HandOver(NodeId, Message),
     /// Open a link to a peer. Answered by [`Input::Synced`] or [`Input::Disconnected`].
     Dial(NodeId),
@@ -225,8 +222,7 @@ pub enum Output {
     HangUpAllBut(NodeId),
 }
 
-/// The messages between masters, candidates and indicators. Those about sensors serve every protocol
-/// (C4).
+/// The messages of elections. Those about sensors serve every protocol (C4).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Message {
     /// To all units: *ZDZ* of `senior` (M1), the control packet of `ballot` (V2).
@@ -329,8 +325,7 @@ impl fmt::Display for Preset {
 
 /// What a protocol is, apart from its state machine. Implemented by the settings of each.
 pub trait Rules: fmt::Debug {
-    /// The protocol that these are the settings of. An experiment gives the one that it is most
-    /// like: its nodes announce it.
+    /// The protocol that these are the settings of; that which an experiment is most like.
     fn protocol(&self) -> Protocol;
 
     fn profile(&self) -> &'static Profile;
@@ -345,8 +340,7 @@ pub trait Rules: fmt::Debug {
         true
     }
 
-    /// C3: how long all that hear a new master may take to follow it; 0 where none changes while all
-    /// is well.
+    /// C3: how long all that hear a new master may take to follow it; 0 if none changes.
     fn settles_within(&self) -> Duration {
         Duration::ZERO
     }

@@ -25,8 +25,7 @@ pub(crate) fn linked_within(mesh: &MeshTimes) -> Duration {
     mesh.dead_after * 2 + longest_wait
 }
 
-/// How long a dial and its link may take to join. Where packets get lost, a fresh link is soon better
-/// than one that waits to send again.
+/// How long a dial and its link may take: with loss, a fresh link is soon better than an old one.
 pub(crate) fn limit(redial_after: Duration) -> Duration {
     redial_after * JOIN_WAITS
 }

@@ -1,5 +1,4 @@
-//! The mastership from this node's point of view: the election, the node's state, and calls that no
-//! master has served in time.
+//! The mastership from this node's point of view: the election, the state, and overdue calls.
 //!
 //! ```text
 //!   Input ──▶ Election ──▶ Output: timers, messages, links

@@ -45,8 +45,7 @@ impl Terms {
         self.led
     }
 
-    /// This node stays master, and another node, which led under this term, yields to it or follows
-    /// it already.
+    /// This node stays master, and another, which led under this term, yields to it or follows it.
     pub(super) fn outlive(&mut self, other: Term) {
         // A term beyond what is known has come by too great a jump: nobody led under it.
         if self.own.is_some_and(|own| own <= other) && other <= self.known {
@@ -54,8 +53,7 @@ impl Terms {
         }
     }
 
-    /// A node has begun to follow this one, or is lost: so a mastership may have ended of which a
-    /// higher term is known.
+    /// A node follows this one now, or is lost: a mastership with a higher term may have ended.
     pub(super) fn catch_up(&mut self) {
         if self.own.is_some_and(|own| own < self.known) {
             self.begin();

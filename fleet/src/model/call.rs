@@ -14,8 +14,7 @@ use crate::seeded::{SeededBug, is_seeded};
 pub struct HallCall {
     pub floor: Floor,
     pub direction: Direction,
-    /// The destination of a *destination call*, which lies in that direction; `None` if the
-    /// passenger gave none.
+    /// The destination of a *destination call*, in that direction; `None` if none was given.
     pub to: Option<Floor>,
 }
 
@@ -26,8 +25,7 @@ impl HallCall {
         Self { floor, direction, to: None }
     }
 
-    /// The call of a passenger who gives the destination at the landing; `None` if that is the
-    /// landing.
+    /// The call of a passenger who gives the destination; `None` if that is the landing.
     #[must_use]
     pub fn to(floor: Floor, to: Floor) -> Option<Self> {
         let direction = floor.direction_to(to)?;

@@ -3,8 +3,7 @@
 use elevator_driver::{Direction, Floor};
 use serde::{Deserialize, Serialize};
 
-/// What a car does besides serving its calls. It isn't an order: a car that has a call, or can't do it,
-/// ignores it.
+/// What a car does besides serving its calls. A car that has a call, or can't do it, ignores it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct CarPlan {
     /// The direction in which a car without passengers begins; `None` if it has no choice.

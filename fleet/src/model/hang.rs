@@ -16,8 +16,7 @@ pub struct HangEvidence {
     pub direction: Direction,
     /// The time limit of the flight.
     pub expected: Duration,
-    /// How long the motor had been driven without a new floor, over all tries; or, if it did not
-    /// stop, since it was told to.
+    /// How long the motor had been driven without a new floor, or since it was told to stop.
     pub actual: Duration,
     pub last_sensor: Option<Floor>,
 }
@@ -43,8 +42,7 @@ impl fmt::Display for HangEvidence {
 pub enum HangCause {
     /// The motor was driven for too long without a new floor (H5).
     NoProgress,
-    /// This many flights in a row did not end at their stop. One in the wrong direction counts
-    /// twice.
+    /// This many flights in a row missed their stop. One in the wrong direction counts twice.
     OffTarget(u8),
     /// The motor was driven for too long after the command to stop (H5).
     NotStopped,

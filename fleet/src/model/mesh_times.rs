@@ -18,8 +18,7 @@ pub struct MeshTimes {
     pub dead_after: Duration,
     /// How long a difference between two stores may last before it is repaired. Default 250 ms.
     pub repair_after: Duration,
-    /// How long to wait after a failed dial. Doubled after each further failure up to eight times
-    /// this, with jitter. Default 50 ms.
+    /// The wait after a failed dial, doubled up to three times, with jitter. Default 50 ms.
     pub redial_after: Duration,
 }
 

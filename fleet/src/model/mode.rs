@@ -36,8 +36,7 @@ pub enum Mode {
     /// It goes to the recall floor without a stop, and keeps its door open there (ASME A17.1 *Phase I
     /// emergency recall operation*, EN 81-73).
     FireRecall,
-    /// A firefighter drives it from within, floor by floor (ASME A17.1 *Phase II emergency in-car
-    /// operation*).
+    /// A firefighter drives it from within, floor by floor (ASME A17.1 *Phase II*).
     FireService,
 }
 

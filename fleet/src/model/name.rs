@@ -102,8 +102,7 @@ macro_rules! name {
 }
 
 name! {
-    /// A node's configured name, which is also its car's name: it outlives a change of address
-    /// (C7).
+    /// A node's configured name, and its car's: it outlives a change of address (C7).
     NodeId
 }
 

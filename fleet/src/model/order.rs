@@ -23,8 +23,7 @@ impl Dot {
     }
 }
 
-/// The greatest possible sequence: no node makes so many presses, and adding to it does not
-/// overflow.
+/// The greatest possible sequence: no node makes so many presses.
 pub(crate) const MOST_SEQUENCE: u64 = 1 << 56;
 
 impl fmt::Display for Dot {

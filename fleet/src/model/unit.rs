@@ -43,8 +43,7 @@ pub struct Mac(pub [u8; 6]);
 pub struct MacError;
 
 impl Mac {
-    /// The substitute for the address of an interface that has none, such as loopback: 02:00
-    /// followed by the IPv4 address (C7).
+    /// The substitute where there is none, such as loopback: 02:00 and the IPv4 address (C7).
     #[must_use]
     pub const fn of(address: Ipv4Addr) -> Self {
         let [a, b, c, d] = address.octets();

@@ -26,8 +26,7 @@ pub enum Action {
         to: Option<Ipv4Addr>,
         bytes: Vec<u8>,
     },
-    /// Open a link. Answered by `handle_link_up` or `handle_dial_failed` within the dial's time
-    /// limit.
+    /// Open a link. Answered by `handle_link_up` or `handle_dial_failed` within the limit.
     Dial {
         peer: NodeId,
         address: SocketAddrV4,

@@ -79,8 +79,7 @@ pub enum Timer {
     Election(ElectionTimer),
     /// A peer may have to be dialled.
     Pairing,
-    /// The open calls have become older, so the plan is reconsidered; or a requested plan has not
-    /// arrived.
+    /// The plan is reconsidered because calls wait, or a requested plan has not arrived.
     Plan,
     Car(CarTimer),
     Climate(ClimateTimer),

@@ -143,8 +143,7 @@ impl Node {
         }
     }
 
-    /// Updates the car's stops. A car serves landings: those of the destination calls of other cars
-    /// are no business of this one.
+    /// Updates the car's stops. The destination calls of other cars are no business of this one.
     fn update_stops(&mut self, now: Timestamp) {
         let open = self.waiting_calls();
         let assigned = self.calls_of_own_car(&open, now);
@@ -222,8 +221,7 @@ impl Node {
         }
     }
 
-    /// The door of the car is open for this landing: passengers with a destination enter, and each
-    /// needs a car call there.
+    /// The door is open for this landing: passengers with a destination enter, and need car calls.
     fn board(&mut self, landing: HallCall, now: Timestamp) {
         let open = self.waiting_calls();
         let own = self.calls_of_own_car(&open, now);
@@ -256,8 +254,7 @@ impl Node {
         }
     }
 
-    /// Returns the next action: panel outputs first, so that nothing delays the stop of a motor,
-    /// then the others, oldest first.
+    /// Returns the next action: panel outputs first, then the others, oldest first.
     pub fn poll_action(&mut self) -> Option<Action> {
         let hangs = |action: &Action| matches!(action, Action::Report(Report::Hung(_)));
         if is_seeded(SeededBug::HangReportedBeforeStop) && self.actions.iter().any(hangs) {
@@ -267,8 +264,7 @@ impl Node {
         panel.or_else(|| self.actions.pop_front())
     }
 
-    /// When, and why, to call [`handle_timeout`](Self::handle_timeout) if nothing else happens
-    /// before; `None` before the start.
+    /// When, and why, to call [`handle_timeout`](Self::handle_timeout); `None` before the start.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<(Timestamp, Timer)> {
         if !self.leadership.has_started() {

@@ -11,8 +11,7 @@ use crate::wire::{Beacon, Delta, Piggybacked};
 /// The most echoes in a beacon; in a larger fleet peers take turns.
 pub(super) const MOST_ECHOES: usize = 32;
 
-/// How many of them are for strangers, if there are any. A restarted node is a stranger until it is
-/// echoed; others may be fakes.
+/// How many of them are for strangers, which may be restarted nodes or fakes.
 pub(super) const STRANGERS_ECHOED: usize = 4;
 
 /// How many beacons all peers together may send early per period because of changes. In a large
@@ -92,8 +91,7 @@ impl Peers {
         beacon
     }
 
-    /// A beacon to one node, without changes: what is sent only once, like acknowledgements, would
-    /// not reach the others.
+    /// A beacon to one node, without changes, which would not reach the others.
     pub(crate) fn unicast(
         &mut self,
         facts: Facts,

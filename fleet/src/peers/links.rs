@@ -105,8 +105,7 @@ impl Links {
         Some(id)
     }
 
-    /// The peer has answered a probe, which is the oldest one, as frames keep their order; returns
-    /// when that was sent.
+    /// The peer has answered the oldest probe, as frames keep their order; when that was sent.
     pub(super) fn answered(&mut self, id: LinkId) -> Option<Timestamp> {
         self.links.get_mut(&id)?.probes.pop_front()
     }

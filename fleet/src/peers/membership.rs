@@ -1,8 +1,7 @@
 //! The membership: which nodes are heard, and hear this one.
 //!
 //! A peer counts while its packets arrive *and* it keeps echoing recent beacons of this node's
-//! current incarnation. So a one-way link discovers nobody, and a replayed beacon proves nothing
-//! (E1).
+//! current incarnation. So a one-way link or a replayed beacon discovers nobody (E1).
 
 mod conflict;
 mod echoes;
@@ -78,18 +77,15 @@ pub(crate) struct Membership {
     conflicts: Conflicts,
     /// Where the echoes of the next beacon start, for peers and for others.
     rotation: (usize, usize),
-    /// The earliest time at which an incarnation may have to be probed or dropped, and which one.
-    /// Hearing others only defers it.
+    /// When an incarnation may have to be probed or dropped first, and which one.
     check_at: Option<(Timestamp, Option<Nonce>)>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Heard {
-    /// Nothing of it is used. What its sender still needs to have acknowledged, it says again in later
-    /// beacons.
+    /// Nothing of it is used. What its sender needs acknowledged, it says again later.
     Dropped(BeaconFate),
-    /// Overtaken by a later beacon, and not heard before: its orders are accepted, its state is
-    /// outdated.
+    /// Overtaken by a later beacon, and not heard before: only its orders are accepted.
     Reordered,
     /// From a peer that counts.
     Current {
@@ -108,8 +104,7 @@ impl Heard {
         matches!(self, Self::Current { .. } | Self::Reordered)
     }
 
-    /// Whether the beacon is of a process of this fleet that may run now, even if nothing proves yet
-    /// that it hears this one.
+    /// Whether the beacon is of a process of this fleet that may run now, proven or not.
     pub(crate) fn is_up_to_date(&self) -> bool {
         matches!(self, Self::Current { .. } | Self::Dropped(BeaconFate::Unproven))
     }
@@ -287,8 +282,7 @@ impl Membership {
         &self.conflicts
     }
 
-    /// Why this node has nothing to do with the other one: it is itself, or one of another fleet, or
-    /// its process has ended.
+    /// Why this node has nothing to do with the other one: itself, another fleet, or ended.
     fn ignored(&mut self, hello: &Hello, now: Timestamp) -> Option<Heard> {
         if hello.nonce == self.own.nonce {
             return Some(Heard::Dropped(BeaconFate::Ignored));
@@ -306,8 +300,7 @@ impl Membership {
         Some(Heard::Dropped(BeaconFate::Foreign))
     }
 
-    /// Makes room for an incarnation that hears this node, if there is none: one gives way that may
-    /// be no more than a recording.
+    /// Makes room for an incarnation that hears this node: an unproven one gives way.
     fn make_room(&mut self, nonce: Nonce) {
         if self.incarnations.len() < MOST_INCARNATIONS || self.incarnations.contains_key(&nonce) {
             return;

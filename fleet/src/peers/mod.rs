@@ -30,8 +30,7 @@ pub use membership::{BeaconFate, ConflictKind, LossCause, misfit, unreadable};
 pub(crate) use membership::{Heard, Membership};
 pub(crate) use pairing::Due;
 
-/// How long a master tolerates a peer that claims to be its slave without a link, if a slave has no
-/// other links.
+/// How long a master tolerates a peer that claims to be its slave without a link.
 const CLAIM_LIMIT: Duration = Duration::from_secs(1);
 
 /// With standby links a slave may follow before it has a link, and gives up after [`redial::limit`]. A
@@ -42,8 +41,7 @@ const CLAIM_MARGIN: u32 = 4;
 /// the peer waits for such a link to sync.
 const MISFIT_LIMIT: Duration = Duration::from_secs(2);
 
-/// The longest time that a difference of stores lasts before it is repaired, however often that has
-/// failed.
+/// The longest time that a difference of stores lasts before it is repaired again.
 const MOST_REPAIR_WAIT: Duration = Duration::from_mins(1);
 
 /// How often the wait for a repair is doubled at most while the peer's store keeps changing.
@@ -125,8 +123,7 @@ impl Peers {
         self.rule != LinkRule::FollowState
     }
 
-    /// Whether orders are exchanged with a peer: over a synced link, or by datagram until the first
-    /// link to it is made.
+    /// Whether orders are exchanged with a peer: over a synced link, or before the first one.
     pub(crate) fn exchanges_orders(&self, peer: &NodeId) -> bool {
         self.links.is_synced(peer) || self.pairing.believes(peer)
     }
@@ -141,8 +138,7 @@ impl Peers {
         })
     }
 
-    /// Updates the choice of links, if what it depends on has changed. `follows` is this node's
-    /// master.
+    /// Updates the choice of links, if necessary. `follows` is this node's master.
     pub(crate) fn choose_links(&mut self, follows: Option<&NodeId>) {
         if !self.pairing.is_stale() {
             return;

@@ -26,8 +26,7 @@ use crate::model::{NodeId, Timestamp};
 /// How many links a node keeps to lower addresses, if not to all.
 const KEPT: usize = 2;
 
-/// A peer counts as out of reach after this many failed dials in a row. A line that loses packets
-/// fails one now and then.
+/// After this many failed dials in a row a peer is out of reach: with loss, one fails now and then.
 const OUT_OF_REACH: u32 = 3;
 
 /// A peer as far as the choice depends on it.

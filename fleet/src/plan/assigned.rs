@@ -128,8 +128,7 @@ impl Plan {
         })
     }
 
-    /// Offers the plan to a beacon, starting with another part each time, until it has no more
-    /// room.
+    /// Offers the plan to a beacon, another part each time, until it has no more room.
     pub(crate) fn offer_entries(&mut self, mut has_room: impl FnMut(&PlanEntry) -> bool) {
         let entries: Vec<PlanEntry> = self.entries().collect();
         let start = self.rotation.checked_rem(entries.len()).unwrap_or(0);

@@ -1,5 +1,4 @@
-//! What the cars of the group do besides serving their calls: where idle ones wait, and in which
-//! direction they begin.
+//! What the cars of the group do besides serving their calls: where they wait and begin.
 
 use std::collections::BTreeMap;
 
@@ -54,8 +53,7 @@ impl Guidance {
         self.forget_told(car);
     }
 
-    /// The node of this car has changed its state, and forgotten what its car was told, or has not
-    /// taken it in.
+    /// The node of this car has changed its state, and may have forgotten what it was told.
     pub(super) fn forget_told(&mut self, car: &NodeId) {
         if self.told.remove(car).is_some_and(|plan| plan != CarPlan::default()) {
             self.rest = Rest::Disturbed;
@@ -96,8 +94,7 @@ impl Guidance {
     ) -> Vec<(NodeId, CarPlan)> {
         let mut news = Vec::new();
         for (car, view) in cars {
-            // A strategy that plans calls only says nothing of the cars, and ends nothing that the
-            // last master began.
+            // A strategy that plans calls only ends nothing that the last master began.
             let ends = self.inherits && plans.contains_key(car);
             let unless_told = (!ends).then(CarPlan::default);
             let plan = plans.get(car).filter(|_| Predictor::can_serve(view));

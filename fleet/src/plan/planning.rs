@@ -50,8 +50,7 @@ impl PlanRequest {
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Planning {
     asked: PlanVersion,
-    /// Answers to requests up to this one are ignored: a later one was used, or the request was
-    /// made in an earlier mastership.
+    /// Answers up to this one are ignored: a later one was used, or the mastership was another.
     outdated: PlanVersion,
     /// When the pending request counts as lost; `None` if none is pending.
     lost_at: Option<Timestamp>,

@@ -21,8 +21,7 @@ use crate::model::{Call, Mode, NodeId, Timestamp};
 use crate::seeded::{SeededBug, is_seeded};
 use crate::store::MOST_OPEN_TRIPS;
 
-/// The longest time for which a floor can be released in a car. An access-control system releases it
-/// for a press of a button.
+/// The longest time for which a floor can be released in a car: for a press of a button.
 pub const LONGEST_RELEASE: Duration = Duration::from_mins(1);
 
 /// Whether who places a call has shown a right of access.

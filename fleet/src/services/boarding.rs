@@ -35,8 +35,7 @@ struct Boarded {
     to: Floor,
     presses: BTreeSet<Dot>,
     stage: Stage,
-    /// When the door opened for it, or when the process last resumed: a loss of the panel before then
-    /// is reported within [`NOTICED`].
+    /// When the door opened for it, or the process resumed: see [`NOTICED`].
     since: Timestamp,
 }
 
@@ -137,8 +136,7 @@ mod tests {
         safe.into_iter().flat_map(|(_, presses)| presses).map(|dot| dot.sequence).collect()
     }
 
-    /// The car may be there sooner than a slow disk, or for another reason, so that its car call is
-    /// served as soon as it is placed.
+    /// The car may be there sooner than a slow disk: its car call is served as soon as placed.
     #[test]
     fn a_press_is_served_once_the_ride_is_over() {
         let mut boarding = begun();

@@ -1,5 +1,4 @@
-//! What an operator commands, and what it sets. A new command is a variant of [`Command`], with its rule
-//! in [`Command::settings`].
+//! What an operator commands, and what it sets, by [`Command::settings`].
 
 use elevator_driver::Floor;
 use serde::{Deserialize, Serialize};

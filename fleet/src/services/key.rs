@@ -39,8 +39,7 @@ impl KeyWatch {
         firefighter.into_iter().chain(turned.map(|key| Setting::KeySwitch(own, key))).collect()
     }
 
-    /// Where the key switch stands now, if the panel says it. Returns what other nodes do not know yet,
-    /// once it has settled.
+    /// Where the key switch stands now. Returns what others do not know yet, once it has settled.
     fn turned(
         &mut self,
         known: KeySwitch,

@@ -137,8 +137,7 @@ impl Turns {
         counted.into_iter().chain(turn).collect()
     }
 
-    /// What emergency power leaves to the motor of this node's car, and whether the car has had its
-    /// turn.
+    /// What emergency power leaves to this node's motor, and whether the car has had its turn.
     pub(crate) fn power(&mut self, bank: &Bank<'_>) -> (Power, Option<Setting>) {
         if bank.settings().emergency_power().is_none() {
             return (Power::Normal, None);
@@ -322,8 +321,7 @@ impl Turns {
         car.map(|car| Turn::Serves { car: car.clone(), master })
     }
 
-    /// Whether a car has not had its turn to go down. A mechanic or a firefighter has other plans for
-    /// theirs.
+    /// Whether a car has to go down still, and is neither a mechanic's nor a firefighter's.
     fn has_to_go_down(&self, bank: &Bank<'_>, car: &NodeId) -> bool {
         let is_firefighters = bank.settings().mode_with_key(car) == Mode::FireService;
         !self.had.contains(car) && !is_switched_off(bank, car) && !is_firefighters

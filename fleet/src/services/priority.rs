@@ -33,8 +33,7 @@ enum Sight {
     UnheardSince(Timestamp),
 }
 
-/// The car that gets a priority call to a floor: the one that is named or, of those in service, the one
-/// that gets there first.
+/// The car that gets a priority call to a floor: the named one, or the first to get there.
 pub(crate) fn command(
     bank: &Bank<'_>,
     car: Option<&NodeId>,
@@ -52,8 +51,7 @@ pub(crate) fn command(
 }
 
 impl Priorities {
-    /// As master: a priority call that was for any car goes to another one if the node of its car is
-    /// lost.
+    /// As master: a priority call for any car goes to another one if its node is lost.
     pub(crate) fn review(&mut self, bank: &Bank<'_>) -> Vec<Setting> {
         self.note(bank);
         if !bank.leadership.leads() {

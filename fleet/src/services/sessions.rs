@@ -36,12 +36,10 @@ const LONGEST_SESSION: Duration = Duration::from_mins(10);
 /// How long a session waits for a car.
 const QUEUE_LIMIT: Duration = Duration::from_mins(10);
 
-/// How long the node of a car may be away, as it is for a restart, before the session goes on without
-/// it.
+/// How long the node of a car may be away, as for a restart, before its session goes on.
 const ABSENCE: Duration = Duration::from_secs(30);
 
-/// For how long a car that has just had a session serves passengers who wait, before it has the next
-/// one.
+/// For how long a car serves passengers who wait between two sessions.
 const PASSENGERS_FIRST: Duration = Duration::from_secs(30);
 
 /// A robot's request for a session, which it may repeat.
@@ -111,8 +109,7 @@ impl Session {
     }
 }
 
-/// What a robot's request comes to: its session, and whether that is to be opened. The request may be
-/// repeated, at any node.
+/// What a robot's request, which may be repeated, comes to: a session, and whether it is new.
 pub(crate) fn open(
     bank: &Bank<'_>,
     request: &SessionRequest,
@@ -164,8 +161,7 @@ pub(crate) fn go_on(
     Ok(Session { floor, to, seconds, leg, state, ..session })
 }
 
-/// How a session ends whose robot needs the car no more. A trip that has not come to its end is
-/// withdrawn by that.
+/// How a session ends whose robot needs the car no more: an unfinished trip is withdrawn.
 pub(crate) fn end_of(session: &Session) -> SessionEnd {
     let is_there = matches!(session.state, SessionState::Open(_));
     let is_on_the_way = |to: Floor| session.floor != to || !is_there;
@@ -203,8 +199,7 @@ pub(crate) fn on_open(bank: &Bank<'_>, leg: SessionLeg) -> Option<Session> {
     Some(own_session(bank, leg)?.with(SessionState::Open(bank.own.node.clone())))
 }
 
-/// The session of this node's car, once the time at the floor is over, or something more important has
-/// taken its place.
+/// The session of this node's car, once its time is over or something more important comes.
 pub(crate) fn on_over(bank: &Bank<'_>, leg: SessionLeg, end: SessionEnd) -> Option<Session> {
     let session = own_session(bank, leg)?;
     if end == SessionEnd::Time && is_seeded(SeededBug::SessionNeverEnds) {
@@ -325,8 +320,7 @@ impl Sessions {
         })
     }
 
-    /// The car that a session may have now: that which was asked for, or the one that gets there
-    /// first.
+    /// The car that a session may have now: the named one, or the first to get there.
     fn car_for(&mut self, bank: &Bank<'_>, session: &Session) -> Option<NodeId> {
         let mut taken = bank.cars_with_errands();
         if !self.given_back.is_empty() {

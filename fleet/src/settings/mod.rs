@@ -58,8 +58,7 @@ pub struct Register {
 pub struct Version {
     /// One more than any that the node knew when it took the command.
     pub counter: u64,
-    /// The incarnation of the node that took the command: it decides between two nodes that took one
-    /// at the same time.
+    /// The incarnation of the node that took the command decides between two with one counter.
     pub incarnation: Nonce,
 }
 

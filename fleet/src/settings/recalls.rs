@@ -63,8 +63,7 @@ impl Settings {
         all.max_by_key(|it| (it.setting.is_recall(), it.version))
     }
 
-    /// What starts a recall at the node with this incarnation. A node that lost what its disk knew of
-    /// earlier recalls has another one.
+    /// What starts a recall at the node with this incarnation.
     pub(crate) fn next_recall(&self, own: Nonce) -> Setting {
         let known = || self.recalls().map(|(origin, recall)| (origin, recall.number));
         let other = || known().last().filter(|_| known().count() >= MOST_ORIGINS);

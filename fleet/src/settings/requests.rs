@@ -1,5 +1,4 @@
-//! What programs have asked for, and what came of it, so that a request that is repeated is not
-//! fulfilled again.
+//! What programs have asked for, and what came of it: nothing is fulfilled twice.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -29,8 +28,7 @@ pub struct RequestId {
 impl RequestId {
     const DIGITS: usize = 24;
 
-    /// Set in the `owner` of programs that nobody can tell apart. They share one program's part of the
-    /// memory.
+    /// Set in the `owner` of programs that nobody can tell apart: they share one part.
     pub const ANYBODY: u32 = 1 << 31;
 
     /// Whose requests count together with this one.
@@ -158,8 +156,7 @@ impl Requests {
         Ok(gone)
     }
 
-    /// The one to drop first: the oldest of the program with the most; of several such programs, the
-    /// oldest of all.
+    /// The one to drop first: the oldest of the programs with the most.
     fn last(&self) -> Option<RequestId> {
         let most = self.over.values().map(BTreeSet::len).max()?;
         let greedy = self.over.values().filter(|places| places.len() == most);

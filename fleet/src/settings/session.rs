@@ -34,8 +34,7 @@ pub struct Session {
     pub asked: Asked,
     /// Where the car is to hold its door open.
     pub floor: Floor,
-    /// Where the car goes by itself when the door has been open for long enough, and stays once
-    /// more.
+    /// Where the car goes by itself when the door has been open for its time, and stays again.
     pub to: Option<Floor>,
     /// How long the door stays open at a floor, in seconds.
     pub seconds: u16,
@@ -136,8 +135,7 @@ impl Session {
         }
     }
 
-    /// What never goes back: whether it has ended, what the robot has asked for last, and whether it has
-    /// a door open there.
+    /// What never goes back: the end, the robot's latest wish, and a door that is open for it.
     pub(super) fn progress(&self) -> (u64, u64, bool) {
         let is_there = matches!(self.state, SessionState::Open(_));
         ((!self.is_open()).into(), self.leg.into(), is_there)

@@ -57,8 +57,7 @@ fn union(one: &Settings, other: &Settings) -> Settings {
     merged(one.all().chain(other.all()))
 }
 
-/// Few keys and versions, so that they collide; one version may have two values, as from a faulty
-/// node.
+/// Few keys and versions, so that they collide; a faulty node uses one version twice.
 fn any_setting() -> impl Strategy<Value = Register> {
     let state = prop::sample::select(vec![
         SessionState::Queued,
@@ -376,8 +375,7 @@ fn the_same_requests_of_each_program_are_kept_everywhere() {
     }
 }
 
-/// On emergency power the greater number of cars counts: that of the command, or what became known
-/// since.
+/// On emergency power the greater number of cars counts, commanded or known since.
 #[test]
 fn cars_that_become_known_on_emergency_power_count() {
     let mut settings = Settings::default();

@@ -66,8 +66,7 @@ macro_rules! text {
                 }
             }
 
-            /// As much of a text as fits, without [hidden](is_hidden) characters; `None` if nothing is
-            /// left.
+            /// As much of a text as fits, without [hidden](is_hidden) characters; `None` if empty.
             #[must_use]
             pub fn of(text: &str) -> Option<Self> {
                 Self::new(&visible(text, Self::MOST)).ok()
@@ -99,8 +98,7 @@ text! {
 }
 
 text! {
-    /// Who set a setting: `OPERATOR at NODE` for a command, the name of the node alone for what a node
-    /// has set by itself.
+    /// Who set a setting: `OPERATOR at NODE` for a command, else the name of the node.
     Words, 64
 }
 

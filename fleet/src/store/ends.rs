@@ -21,8 +21,7 @@ pub(super) struct Ends {
 }
 
 impl Ends {
-    /// A press of this call that the store no longer keeps was served or, without a service, ended
-    /// by a fire recall.
+    /// A press that the store no longer keeps was served or, without a service, ended by a recall.
     pub(super) fn note(&mut self, dot: Dot, call: &Call, service: Option<Service>) {
         let place = (dot.incarnation, call.clone(), dot.sequence);
         if self.ends.insert(place.clone(), service).is_none() {
@@ -35,8 +34,7 @@ impl Ends {
         }
     }
 
-    /// How this press has ended, if it has. A press that was replaced while it was open ended with the
-    /// one that took its place.
+    /// How this press has ended: one that was replaced while open, with the one in its place.
     pub(super) fn of(&self, press: Dot, call: &Call) -> Option<&Option<Service>> {
         let place = |sequence| (press.incarnation, call.clone(), sequence);
         let mut ends = self.ends.range(place(press.sequence)..=place(u64::MAX));

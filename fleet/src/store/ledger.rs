@@ -72,8 +72,7 @@ impl Ledger {
         }
     }
 
-    /// The car has learned the duration of a leg. The next batch carries it; if it is lost, it is
-    /// learned again.
+    /// The car has learned the duration of a leg. If the next batch is lost, it is learned again.
     pub(crate) fn note_flight_times(&mut self, record: FlightRecord) {
         self.flight_times.retain(|known| known.leg != record.leg);
         self.flight_times.push(record);

@@ -62,8 +62,7 @@ pub(crate) struct Store {
     effects: VecDeque<Effect>,
 }
 
-/// What is replicated, written and acknowledged as one. Settings come first: what is done with an order
-/// may be a consequence of one.
+/// What is replicated, written and acknowledged as one. Settings come first: orders depend on them.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Item {
     Setting(Key),
@@ -212,8 +211,7 @@ impl Store {
         self.promise.living_holdings(dot, heard)
     }
 
-    /// The order lamps that may be lit on this node's panel: every hall call of the fleet, and the
-    /// car calls of its own car (F12).
+    /// The order lamps that may be lit on this panel: all hall calls, and its car's calls (F12).
     pub(crate) fn lamps(&self) -> LampSet {
         let is_shown = |order: &Order| {
             order.origin == self.own.node || !is_seeded(SeededBug::HallLampsNotReplicated)

@@ -75,8 +75,7 @@ pub(crate) struct Merged {
 pub(crate) enum Change {
     /// Nothing: the store already had this or a later state.
     Nothing,
-    /// Nothing, because this dot belongs to another call, or the register has no room: the press
-    /// counts as never received.
+    /// Nothing: the dot is another call's, or there is no room. The press counts as never received.
     Refused,
     /// The press is new here, and open.
     Placed,
@@ -120,8 +119,7 @@ impl OrderStore {
         Merged { change, gone }
     }
 
-    /// Records that the car of this node serves a call: closes and returns every press of it known so
-    /// far (O3).
+    /// The car of this node serves a call: closes and returns every press of it known (O3).
     pub(super) fn serve(&mut self, call: &Call, car: &NodeId, now: Timestamp) -> Vec<Order> {
         let mut dots = self.open.get(call).cloned().unwrap_or_default();
         if is_seeded(SeededBug::ServiceClosesWholeLanding) {
@@ -131,8 +129,7 @@ impl OrderStore {
         self.serve_presses(&dots, car, now)
     }
 
-    /// Records that the car of this node serves these presses: closes and returns those that are
-    /// open.
+    /// The car of this node serves these presses: closes and returns those that are open.
     pub(super) fn serve_presses(
         &mut self,
         dots: &BTreeSet<Dot>,
@@ -265,8 +262,7 @@ impl OrderStore {
         true
     }
 
-    /// The record of a press, or `None` if the store does not know it or has a later one in its
-    /// place.
+    /// The record of a press; `None` if it is unknown or a later one has its place.
     #[must_use]
     pub fn record(&self, dot: Dot, now: Timestamp) -> Option<Record> {
         self.entries.get(&dot).map(|entry| entry.record(now))

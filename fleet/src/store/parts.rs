@@ -14,8 +14,7 @@ use crate::wire::{Ack, Delta, LinkId, Room, StateTransfer, StoreDigest};
 /// How many items go over a link per turn of the loop. The rest follows in the next.
 const MOST_OVER_A_LINK: usize = 2048;
 
-/// How many bytes of a beacon settings take at most: the largest one, and most often several. The rest
-/// is for orders.
+/// How many bytes of a beacon settings take at most. The rest is for orders.
 const MOST_BYTES: usize = 300;
 
 impl Store {
@@ -65,8 +64,7 @@ impl Store {
         parts
     }
 
-    /// What was not sent to a peer over its link yet, including this node's car, in parts that fit
-    /// a frame.
+    /// What was not sent to a peer over its link yet, in parts that fit a frame.
     pub(crate) fn deltas_for(
         &mut self,
         peer: &NodeId,
@@ -91,8 +89,7 @@ impl Store {
         parts.collect()
     }
 
-    /// Adds what is to be sent in a beacon: first what is urgent, then acknowledgements, settings and
-    /// orders.
+    /// Adds what is to be sent in a beacon: the urgent, acknowledgements, settings, orders.
     pub(crate) fn fill_delta(&mut self, delta: &mut Delta, room: &mut Room, now: Timestamp) {
         let mut told: Vec<Item> = self.urgent().map(Item::Setting).collect();
         told.retain(|item| {
@@ -121,8 +118,7 @@ impl Store {
         self.replication.told(&told);
     }
 
-    /// What a beacon says first: whether a motor may run, and what no later beacon of this node will
-    /// say.
+    /// What a beacon says first: whether a motor may run, and what no later one will say.
     fn urgent(&self) -> impl Iterator<Item = Key> {
         let recall = self.settings.latest_recall().map(|it| it.setting.key());
         let is_sent = !is_seeded(SeededBug::SettingsSentOnce);

@@ -16,8 +16,7 @@ use crate::wire::{Ack, Delta, StateTransfer};
 pub enum Taken {
     /// The order is in the order store.
     Placed,
-    /// No order was made: the car's door is open at that floor for that direction, and the press
-    /// keeps it open for its dwell (F18).
+    /// No order was made: the car's door is open there, and the press keeps it open (F18).
     Absorbed,
 }
 
@@ -148,8 +147,7 @@ impl Store {
         self.invalidate();
     }
 
-    /// The store no longer keeps an entry. If a press has taken its place that is open, this one's
-    /// promise goes on with that.
+    /// The store no longer keeps an entry. An open press in its place takes over its promise.
     fn forget(&mut self, Entry { order, service, .. }: Entry, heir: Dot) {
         let dot = order.dot;
         self.ledger.note(Item::Press(dot));
@@ -276,8 +274,7 @@ impl Store {
             }
             match self.on_record(peer, record, Holding::Held, now) {
                 Outcome::Refused => {}
-                // What a peer repeats because another one refuses it must not make all nodes send
-                // beacon after beacon.
+                // What a peer repeats for another one must not make all nodes send more beacons.
                 Outcome::Settled => self.replication.acknowledge_to(peer, &Item::Press(record.dot)),
                 Outcome::Changed | Outcome::Behind => {
                     self.replication.acknowledge(&Item::Press(record.dot));
@@ -316,8 +313,7 @@ impl Store {
         has_room
     }
 
-    /// Whether it mentions a press of this process that has not been made: the one that will be made
-    /// would count as known (O4).
+    /// Whether it mentions a press of this process that has not been made yet (O4).
     fn is_invented(&self, record: &Record) -> bool {
         let own = self.own.nonce;
         record.presses().any(|it| it.incarnation == own && it.sequence > self.sequence)
@@ -352,8 +348,7 @@ impl Store {
         self.on_served_here(call, &served, now);
     }
 
-    /// The trips of the passengers who made these presses of a destination call are safe: closes
-    /// the presses. Later ones stay open.
+    /// The trips of these presses are safe: closes the presses. Later ones stay open.
     pub(crate) fn serve_boarded(
         &mut self,
         call: HallCall,

@@ -190,8 +190,7 @@ impl Replication {
         std::mem::take(&mut self.is_dirty)
     }
 
-    /// Takes what to send next over the link to a peer: acknowledgements, and at most `most`
-    /// other items.
+    /// Takes what to send next over a link: acknowledgements, and at most `most` others.
     pub(super) fn take_for_link(
         &mut self,
         peer: &NodeId,

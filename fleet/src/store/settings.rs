@@ -94,14 +94,12 @@ impl Store {
         changed.retain(|register| !register.is_call());
         if !changed.is_empty() || has_lost {
             self.effects.push_back(Effect::Set(changed));
-            // In the same batch for the disk: what goes on under a new number must not be ended by a
-            // restart.
+            // In the same batch for the disk: a restart must not end what has a new number.
             self.learn_recalls();
         }
     }
 
-    /// Whether what is set outlives this node: a peer has all of it as well or, if none is heard, it is
-    /// on disk.
+    /// Whether what is set outlives this node: a peer, or alone the disk, has all of it.
     pub(crate) fn are_settings_held<'a>(&self, heard: impl Iterator<Item = &'a NodeId>) -> bool {
         let mut heard = heard.peekable();
         match heard.peek() {

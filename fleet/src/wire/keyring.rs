@@ -45,8 +45,7 @@ impl FleetKey {
         }
     }
 
-    /// What announces this key in a message, 1 to 255. It tells nothing of the key, and two keys may
-    /// have the same one.
+    /// What announces this key in a message, 1 to 255. Two keys may have the same one.
     #[must_use]
     pub fn id(&self) -> u8 {
         self.id
@@ -113,8 +112,7 @@ impl Credential {
 pub struct Keyring(Vec<Credential>);
 
 impl Keyring {
-    /// Messages are sent with the first of these; all are accepted. With none, messages are neither
-    /// sent nor accepted with a key.
+    /// The first is used to send; all are accepted. With none, messages have no key.
     #[must_use]
     pub fn new(credentials: impl IntoIterator<Item = Credential>) -> Self {
         Self(credentials.into_iter().collect())

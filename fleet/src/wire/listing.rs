@@ -1,5 +1,4 @@
-//! The golden vectors are part of `docs/PROTOCOL.md`, where authors of other nodes need them. The
-//! tests read them from there.
+//! The golden vectors are in `docs/PROTOCOL.md`, for authors of other nodes.
 
 const DOCUMENT: &str = include_str!("../../../docs/PROTOCOL.md");
 

@@ -7,8 +7,7 @@ use crate::model::{
 use crate::settings::{Key, Register};
 use crate::wire::codec::CHUNK;
 
-/// A link, as numbered by the driver of the brain. Numbers are never reused, so events of a closed
-/// link are harmless.
+/// A link, as numbered by the driver of the brain. Numbers are never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LinkId(pub u64);
 
@@ -63,8 +62,7 @@ pub struct Echo {
 /// The most entries of a plan in a frame: each takes 29 bytes at most.
 const ENTRIES_IN_A_FRAME: usize = CHUNK / 29;
 
-/// Incremental changes, sent by datagram and over links alike. Each part may be incomplete; what is
-/// absent is unchanged.
+/// Incremental changes, by datagram or link. What is absent is unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Delta {
     pub car: Option<CarView>,
@@ -107,8 +105,7 @@ pub enum Ack {
         served: bool,
         /// Whether that is on the sender's disk.
         durable: bool,
-        /// The recall number under which the sender has it open; if it does not, how many recalls it
-        /// knows.
+        /// The recall number under which the sender has it open, or how many recalls it knows.
         recall: u64,
     },
     Setting {
@@ -129,8 +126,7 @@ pub struct PlanEntry {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Frame {
     Hello(Hello),
-    /// A part of the store: after a link is opened, unless the stores are equal, and when digests
-    /// stay different.
+    /// A part of the store: on a fresh link, or when digests stay different.
     State(StateTransfer),
     /// The sender has received the peer's whole state.
     Synced,
@@ -139,8 +135,7 @@ pub enum Frame {
     Probe,
     /// Answers [`Probe`](Self::Probe).
     Alive,
-    /// The digest of the sender's store, after the hello. If the two digests are equal, no state
-    /// follows.
+    /// The digest of the sender's store. If the two are equal, no state follows.
     Digest(StoreDigest),
     /// The sender has received a part of the peer's state and is ready for the next.
     Next,

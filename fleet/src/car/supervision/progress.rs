@@ -60,8 +60,7 @@ impl DrivenTime {
     }
 }
 
-/// Driven time since the last new floor in the commanded direction. Retries, reversals, homing and
-/// settling do not reset it.
+/// Driven time since the last new floor in the commanded direction, over all retries.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(in crate::car) struct Progress {
     pub(in crate::car) driven: DrivenTime,
@@ -82,8 +81,7 @@ impl Progress {
         }
     }
 
-    /// The car has come to rest here, or was about to when it was interrupted. It counts unless the
-    /// car has been here all the time.
+    /// The car is at rest here, or about to be. It counts unless it has been here all the time.
     pub(in crate::car) fn rest(&mut self, floor: Floor, now: Timestamp) {
         if self.away || self.floor != Some(floor) {
             self.arrive(floor, now);

@@ -116,8 +116,7 @@ impl Strikes {
         Verdict::BackOff
     }
 
-    /// The car has arrived at a floor. If its flight was to end there, the strikes are cleared if
-    /// it is still there at `until`.
+    /// The car has arrived. Where its flight was to end, that clears the strikes at `until`.
     pub(in crate::car) fn land(&mut self, floor: Floor, by: FoundBy, until: Timestamp) {
         self.landed = Some(Landing { floor, until, by, slipped: false });
     }

@@ -142,8 +142,7 @@ fn car_with_nowhere_to_go_is_dark_at_its_last_stop_and_takes_whoever_presses_eit
     }
 }
 
-/// S3: the group is gone, so that every hall call is the car's, and its panel line breaks off
-/// under way.
+/// S3: the group is gone, so every hall call is the car's, and its panel line breaks off.
 #[test]
 fn car_keeps_its_direction_when_its_panel_comes_back() {
     let mut world = World::at(1).settled();

@@ -41,8 +41,7 @@ use self::model::{CarModel, Snapshot, Start};
 use super::search::Search;
 use crate::model::HallCall;
 
-/// The longest [`Rules::travel`] and [`Rules::door_open`]. Sums of waits stay far from the end of
-/// their range.
+/// The longest [`Rules::travel`] and [`Rules::door_open`], so that sums of waits can't overflow.
 pub const LONGEST: Duration = Duration::from_hours(1);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -193,8 +192,7 @@ const DIVISIONS: usize = 600_000;
 /// 1 ms, which only banks with many calls for each car come to.
 const DRIVES: usize = 1 << 13;
 
-/// Whether the best distribution takes a few milliseconds at most: of 13 calls and 2 cars, 12 and 3,
-/// 10 and 12.
+/// Whether the best distribution takes milliseconds: of 13 calls and 2 cars, 12 and 3, 10 and 12.
 fn is_affordable(calls: usize, cars: usize) -> bool {
     let Ok(power) = u32::try_from(calls) else { return false };
     let runs = 2_usize.checked_pow(power).and_then(|sets| sets.checked_mul(cars));

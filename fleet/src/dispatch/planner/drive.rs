@@ -116,8 +116,7 @@ pub(super) struct Scene<'a> {
 }
 
 impl Scene<'_> {
-    /// The better of both first directions, where the car has the choice. `guests` has a place for
-    /// each floor, whatever is in it.
+    /// The better of both first directions, where there is a choice. `guests` is scratch space.
     pub(super) fn drive(self, start: &Start, table: &CallTable, guests: &mut [f64]) -> Outcome {
         if let Some(direction) = start.direction {
             return Drive::new(self, start, table, guests, direction).outcome();
@@ -373,8 +372,7 @@ impl<'a> Drive<'a> {
         };
     }
 
-    /// Passengers of this call and of the others from its landing board so many seconds from now;
-    /// returns how many.
+    /// Passengers of this call and of others from its landing board after so long; how many.
     fn board(&mut self, first: usize, after: f64) -> f64 {
         let is_full = self.riders >= self.scene.model.bypass;
         let calls = std::iter::successors(Some(first), |&call| self.table.next[call]);

@@ -55,8 +55,7 @@ pub(super) struct Start {
     pub(super) door: Door,
     /// For a moving car, the seconds to each floor.
     pub(super) reach: Option<Vec<f64>>,
-    /// The floor where it stops whatever the plan says, and the direction of the calls there that
-    /// it serves, if not both.
+    /// The floor where it stops whatever the plan says, and for which direction, if not both.
     stops: Option<(usize, Option<Direction>)>,
     pub(super) off: Vec<f64>,
     pub(super) wants: Vec<bool>,

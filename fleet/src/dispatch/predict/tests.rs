@@ -6,8 +6,7 @@ use crate::dispatch::tests::{call, car, floor, floors, idle_at};
 use crate::model::Unavailable;
 use Direction::{Down, Up};
 
-/// Rest to rest over n floors in 3 n + 3 s; the door takes 1.5 s either way and stands open for
-/// 3 s and 1 s per passenger.
+/// Rest to rest over n floors in 3 n + 3 s; the door opens for 3 s and 1 s per passenger, in 1.5 s.
 fn predictor() -> Predictor {
     let kinematics = Kinematics {
         floor_height: 6.0,

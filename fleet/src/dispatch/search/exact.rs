@@ -44,8 +44,7 @@ impl<C: Costs> Search<'_, C> {
         }
     }
 
-    /// What each set of these calls costs a car, besides the calls that stay with it. The car is
-    /// left without any of them.
+    /// What each set of these calls costs a car, besides the calls that stay with it.
     fn set_costs(&mut self, car: usize, calls: &[usize]) -> Vec<f64> {
         let Self { costs, routes, holders } = self;
         let its = &mut routes[car].calls;

@@ -95,8 +95,7 @@ pub struct Bully {
     node: NodeId,
     /// How fit it is, without the master's bonus.
     fitness: u32,
-    /// The highest term heard here or taken. The node's own may be higher, and replaces it in what is
-    /// sent.
+    /// The highest term heard here or taken. The node's own may be higher.
     term: Term,
     peers: BTreeMap<NodeId, u32>,
     /// The nodes that follow this one by their beacons, where the bonus depends on it.

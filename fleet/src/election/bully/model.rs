@@ -1,5 +1,4 @@
-//! A few nodes under the model checker. The space is finite because terms and messages under way have
-//! bounds, which each test gives.
+//! A few nodes under the model checker, with bounds on terms and messages under way.
 
 use super::*;
 use crate::election::testing::model::{
@@ -52,8 +51,7 @@ impl Subject for Fleet {
         barred.any(|node| moment.leads(node)).then_some("B6: a barred node leads")
     }
 
-    /// One leads, all follow it, and nobody should lead instead. A fleet in which everybody is
-    /// barred has none.
+    /// One leads, all follow it, and nobody should lead instead, unless everybody is barred.
     fn is_right(&self, moment: &At<Self>) -> bool {
         let Some(master) = moment.agreed_master() else {
             return moment.living().all(|(_, machine)| machine.is_barred() && !machine.leads());
@@ -95,8 +93,7 @@ fn two_nodes_agree_whatever_happens() {
     two(configured(&Settings::source()), ONE_RESTART, 3_053);
 }
 
-/// E1, E2, E3, E7, B6, B7, C2, C3: every answer may be lost or repeated; one of three is barred, and
-/// may be all that is left.
+/// E1, E2, E3, E7, B6, B7, C2, C3: answers may be lost or repeated; one of three may be barred.
 #[test]
 fn three_nodes_agree_though_one_dies_or_restarts() {
     let of = |estimates, preset: &Settings, terms| {

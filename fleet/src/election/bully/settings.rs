@@ -12,11 +12,9 @@ pub struct Settings {
     pub challenges: bool,
     /// By how much an estimate must exceed the master's to start an election (B10). 0 counts as 1.
     pub hysteresis: u32,
-    /// For how long (B10); at least a few beacon periods, in which a new master hears of its
-    /// followers.
+    /// For how long (B10); at least a few beacon periods, until it hears of its followers.
     pub hold_off: Duration,
-    /// How long a node that misses the master lets a higher node announce itself before it asks
-    /// (B2): two beacon periods.
+    /// How long a higher node may announce itself first (B2): two beacon periods.
     pub head_start: Duration,
     /// T: how long a candidate waits for an *answer* (B2).
     pub answer_wait: Duration,
@@ -103,8 +101,7 @@ impl Rules for Settings {
         }
     }
 
-    /// Where estimates change, a node outranks the master by the hysteresis only; as in the source
-    /// it does in the next election.
+    /// With changing estimates a node outranks the master by the hysteresis; not in the source.
     fn outranks(&self, node: (u32, &NodeId), master: (u32, &NodeId)) -> bool {
         match self.estimate {
             Estimate::Fixed(_) => node > master,
@@ -117,13 +114,11 @@ impl Rules for Settings {
     }
 }
 
-/// How fit a node is to lead (B1). The better estimate leads; of two equal ones, the node with the
-/// higher name.
+/// How fit a node is to lead (B1); of two equal nodes, the higher name leads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Estimate {
     /// This, as long as the node runs; 0 bars it (B6): it neither answers nor leads.
     Fixed(u32),
-    /// The node's [health](crate::node::health), from 1 to 100, and while it leads the master's
-    /// bonus.
+    /// The node's [health](crate::node::health), and while it leads the master's bonus.
     Health,
 }

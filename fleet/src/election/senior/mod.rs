@@ -268,8 +268,7 @@ impl Senior {
         }
     }
 
-    /// What a message means. Only nodes that are heard count, and a node's own broadcasts do not
-    /// (M4).
+    /// What a message means. Only nodes that are heard count, and not this one (M4).
     fn on_message(&self, from: &NodeId, message: &super::Message) -> Option<Event> {
         let peer = self.peers.get(from).filter(|_| *from != self.own.node.0)?;
         let leads = |sign| Some(Event::Leads(peer.clone(), sign));

@@ -1,5 +1,4 @@
-//! A few nodes under the model checker, whatever is lost, late or repeated: any message may arrive
-//! from any node at any time.
+//! A few nodes under the model checker: any message may arrive from any node at any time.
 //!
 //! The states are finite but for the count of nodes seen, which the machine only compares with
 //! zero: here it ends at 1. There is no other boundary.
@@ -19,8 +18,7 @@ struct Fleet {
 
 impl Subject for Fleet {
     type Machine = Senior;
-    /// How often each node has asked for a master since it last had one or started; counted up to
-    /// the attempts.
+    /// How often each node has asked for a master since it last had one, up to the attempts.
     type Notes = [u32; 3];
 
     fn candidate(&self, node: usize) -> Candidate {

@@ -86,8 +86,7 @@ fn a_master_that_is_lost_or_leads_no_longer_counts_as_lost_unless_set_as_in_the_
     is_at(&second, "1 of 3", "yes", "0");
 }
 
-/// M4, M6: only the last attempt decides, for each begins with the flag set. A stranger does not
-/// count.
+/// M4, M6: only the last attempt decides. A stranger does not count.
 #[test]
 fn a_higher_address_that_needs_a_master_too_clears_the_flag() {
     for (heard_in, leads) in [(2, true), (3, false)] {
@@ -130,8 +129,7 @@ fn of_two_equal_ranks_the_lower_name_prevails() {
     play("alone", second, [(Given::Lost(1), 0, Master, leads)]);
 }
 
-/// M5: by each of the three signs, for any of them may be lost. A node that starts does not take the
-/// lead from a master below it.
+/// M5: by each of three signs. A node that starts does not lead instead of a master below it.
 #[test]
 fn a_node_that_hears_of_a_master_follows_it() {
     for (sign, answer) in [

@@ -106,8 +106,7 @@ impl Senior {
         self.state = State::Executor { master };
     }
 
-    /// M3. A control unit that has followed another one does not look for a master: it has no such
-    /// state (M2).
+    /// M3. A control unit does not look for a master: it has no such state (M2).
     fn on_master_lost(&mut self, out: &mut Reaction<'_>) {
         out.disarm(Timer::MasterLoss);
         match self.own.kind {

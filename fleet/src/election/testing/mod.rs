@@ -93,8 +93,7 @@ pub(super) enum Given {
     Fired(ElectionTimer),
 }
 
-/// A line of a table: what happens, the number that the machine draws then, the state that it is in
-/// afterwards, and all its outputs.
+/// What happens, the number drawn then, the state afterwards, and all outputs.
 pub(super) type Line = (Given, u64, NodeState, Vec<Output>);
 
 /// Plays the lines of a case one after the other; returns the machine.

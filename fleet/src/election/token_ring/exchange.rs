@@ -8,8 +8,7 @@ use crate::model::{NodeId, NodeState};
 use crate::seeded::{SeededBug, is_seeded};
 
 impl TokenRing {
-    /// Another holder is heard: freezes, and sends it *wait*. A frozen holder talks only to the
-    /// first that it heard (T9).
+    /// Another holder is heard: freezes, and sends it *wait*, if it is the first (T9).
     pub(super) fn ask(&mut self, with: &Member, out: &mut Reaction<'_>) {
         if is_seeded(SeededBug::HoldersNeverMeet) {
             return;
@@ -64,8 +63,7 @@ impl TokenRing {
         out.send(&from.node, answer);
     }
 
-    /// The other is frozen too: compares the pairs, and the smaller gives its token up. The name
-    /// decides between equal addresses.
+    /// The other is frozen too: the smaller pair gives its token up, or of equal ones by name.
     pub(super) fn on_agreed(
         &mut self,
         from: Member,

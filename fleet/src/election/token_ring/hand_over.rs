@@ -78,8 +78,7 @@ impl TokenRing {
         }
     }
 
-    /// Sends the token off to the next of those that have answered: the first above this node, or
-    /// the lowest of all (T3).
+    /// Sends the token to the first above this node that has answered, or the lowest of all (T3).
     fn pass_on(&mut self, out: &mut Reaction<'_>) {
         let State::Holding { token, phase: Phase::Searching { answers, .. } } = &self.state else {
             return;

@@ -53,8 +53,7 @@ pub struct Token {
     pub count: u64,
 }
 
-/// A token's generation, and how often it has been handed over. No two nodes ever hold a token
-/// under one stamp (E7).
+/// A token's generation and hops. No two nodes ever hold a token under one stamp (E7).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Stamp {
     /// The generation; the later one counts.

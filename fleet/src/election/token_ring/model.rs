@@ -107,8 +107,7 @@ fn two_nodes_come_to_one_token_whatever_is_lost_late_or_repeated() {
     ring([2, 2], 0, 0, NEAR, 324_614);
 }
 
-/// C3, E7, T5, T8: a token whose hand-over has failed goes on under a new generation, and meets
-/// the one that has arrived.
+/// C3, E7, T5, T8: a token goes on under a new generation, and meets the one that has arrived.
 #[test]
 fn two_nodes_come_to_one_token_though_it_was_renewed() {
     let reach = Reach { generations: 2, computations: 3, exchanges: 0, ..NEAR };

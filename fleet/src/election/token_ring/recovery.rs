@@ -25,8 +25,7 @@ impl TokenRing {
         out.arm(Timer::Life, self.settings.t);
     }
 
-    /// The sign of life of a holder that acts. One that is behind another sends its own to that one
-    /// alone, so that no node follows it.
+    /// The sign of life of a holder that acts; one behind another sends it to that one alone.
     pub(super) fn life(&self) -> Option<Life> {
         let State::Holding { token, phase } = &self.state else {
             return None;
@@ -69,8 +68,7 @@ impl TokenRing {
         }
     }
 
-    /// Whether a token has come further than this since, under the same generation: its holder of
-    /// then has handed it over.
+    /// Whether a token of this generation has come further: its holder of then has handed it over.
     fn is_past(&self, stamp: &Stamp) -> bool {
         let past = |of: &Stamp| of.generation == stamp.generation && stamp.hop < of.hop;
         past(&self.seen) || self.token().is_some_and(|token| past(&token.stamp))
@@ -148,8 +146,7 @@ impl TokenRing {
         out.arm(Timer::Watch, wait);
     }
 
-    /// Another has heard a holder, maybe the lost one: unless one is heard here, the claim is made again
-    /// soon.
+    /// Another has heard a holder: unless one is heard here, the claim is made again soon.
     pub(super) fn on_objection(&mut self, out: &mut Reaction<'_>) {
         if let State::Claiming { .. } = &self.state {
             self.state = State::Missing { holder: None };
@@ -157,8 +154,7 @@ impl TokenRing {
         }
     }
 
-    /// Nobody has objected: there is a token again. It goes on from the highest count that was
-    /// heard.
+    /// Nobody has objected: a token goes on from the highest count that was heard.
     pub(super) fn make_token(&mut self, out: &mut Reaction<'_>) {
         let stamp = Stamp { generation: self.fresh_generation(), hop: 0 };
         let count = self.count.saturating_add(1);

@@ -197,8 +197,7 @@ fn after_t_and_grace_without_a_holder_the_token_is_recovered() {
     assert_eq!(armed(&outputs, Timer::Life), Some(settings.t));
 }
 
-/// T6, T7, C5: the mesh's loss of the holder is the sign of loss. The later behind the last holder,
-/// the later a node claims.
+/// T6, T7, C5: the later behind the holder that the mesh has lost, the later a node claims.
 #[test]
 fn the_turn_to_claim_goes_by_rank_behind_the_last_holder() {
     for (rank, own) in (0..).zip([4, 5, 1, 2]) {

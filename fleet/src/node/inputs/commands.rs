@@ -14,8 +14,7 @@ use crate::settings::{
 };
 
 impl Node {
-    /// An operator commands something. Returns the command as it is carried out: of a priority call for
-    /// any car, with the car that goes.
+    /// An operator commands something. Returns the command with the car that it has chosen.
     ///
     /// `operator` and `reason` are cut to what [`Words::entered`] and [`Why`] have room for.
     ///
@@ -84,8 +83,7 @@ impl Node {
         Ok(self.change_session(session, bearer, now)?)
     }
 
-    /// Somebody says that a session ends; `None`: its robot needs the car no more. Ending a session
-    /// again changes nothing.
+    /// Somebody says that a session ends; `None`: its robot. To repeat it changes nothing.
     ///
     /// # Errors
     /// [`SessionRefused`]: nothing has changed.

@@ -99,8 +99,7 @@ impl Node {
         self
     }
 
-    /// Starts the node: alone, with the lamps of the orders on its disk (P3). Under `lowest-ip` it
-    /// starts as master (F2).
+    /// Starts the node: alone, with the lamps of its disk (P3), or as master (F2).
     pub fn start(&mut self, now: Timestamp) {
         self.leadership.start(now);
         self.route_store(now);
@@ -301,8 +300,7 @@ impl Node {
         self.settle(now);
     }
 
-    /// An operator or a program places an order. Equivalent to a press of its button, by a passenger who
-    /// may have shown a right of access.
+    /// An operator or a program places an order, as if by a press of its button.
     ///
     /// # Errors
     /// [`OrderRefused`]: nothing has changed.
@@ -356,8 +354,7 @@ impl Node {
         }
     }
 
-    /// Places an order, whose press it returns; `None` if an open door absorbs it. The caller settles
-    /// what follows.
+    /// Places an order, whose press it returns; `None` if an open door absorbs it.
     fn take_order(
         &mut self,
         call: &Call,

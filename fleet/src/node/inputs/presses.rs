@@ -26,8 +26,7 @@ pub enum Pressed {
 }
 
 impl Node {
-    /// In a fire recall the buttons place no orders (ASME A17.1, phase I). Those in a car may be
-    /// commands to it.
+    /// In a fire recall the buttons place no orders (ASME A17.1, phase I).
     pub(in crate::node) fn press(&mut self, button: Button, now: Timestamp) -> Press {
         let call = Call::of_button(button, &self.hello.node);
         if let Button::Car(floor) = button {

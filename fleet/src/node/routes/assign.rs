@@ -101,8 +101,7 @@ impl Node {
         !view.is_some_and(|view| Predictor::can_serve(&view) && view.reaches(call))
     }
 
-    /// The cars of the group and what they are doing: the node's own car, and those of the synced
-    /// peers (F14) that take assignments.
+    /// The cars of the group: the own one, and those of synced peers (F14) that take assignments.
     fn cars(&self, now: Timestamp) -> Vec<(NodeId, CarView)> {
         let bank = self.bank(now);
         let synced = self.peers.links.synced().map(|(_, name)| name);
@@ -120,8 +119,7 @@ impl Node {
         outside.filter_map(|name| bank.car_of_peer(name)).collect()
     }
 
-    /// Whether a synced peer takes assignments. A standby link says nothing about whom its peer
-    /// follows.
+    /// Whether a synced peer takes assignments. A standby link does not say whom it follows.
     fn may_assign(&self, peer: &NodeId) -> bool {
         let known = self.peers.membership.get(peer);
         match known.and_then(|known| self.peers.relation(&known.node_state)) {

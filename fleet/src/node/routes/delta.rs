@@ -1,5 +1,4 @@
-//! Deltas, digests and state transfers: what peers send about their orders and cars, and what this
-//! node sends over links.
+//! Deltas, digests and state transfers: what goes over links and comes from peers.
 
 use crate::model::{CarView, NodeId, Timestamp};
 use crate::node::{Action, LinkId, Node, Report};
@@ -90,8 +89,7 @@ impl Node {
         }
     }
 
-    /// Handles the digest that a peer sends over a fresh link. Equal stores count as transferred;
-    /// otherwise each side sends its own.
+    /// Handles a peer's digest on a fresh link. Unless stores are equal, each side sends its own.
     pub(in crate::node) fn on_digest(&mut self, link: LinkId, told: StoreDigest, now: Timestamp) {
         self.leadership.terms.hear(told.term);
         let Some(peer) = self.peers.links.get(link).map(|link| link.peer.clone()) else {

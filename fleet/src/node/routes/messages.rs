@@ -1,5 +1,4 @@
-//! The contents of this node's beacons, and messages of the election and the climate, carried by beacons
-//! or packets.
+//! The contents of this node's beacons, and messages of the election and the climate.
 
 use core::net::Ipv4Addr;
 
@@ -130,8 +129,7 @@ impl Node {
         self.settle(now);
     }
 
-    /// Packets carry no proof of their sender: a packet counts as sent by the node with its source
-    /// address.
+    /// Packets carry no proof of their sender: it is the node with the source address.
     fn on_packet(&mut self, from: Ipv4Addr, message: &Message, now: Timestamp) {
         let sender = self.peers.membership.at(from).cloned();
         if let Message::SensorData(reading) = message {

@@ -26,8 +26,7 @@ impl Node {
                 }
                 if *found {
                     self.discovered(hello);
-                    // Without detection by the mesh, the election keeps a lost master. It may be another
-                    // incarnation.
+                    // Without detection by the mesh, the election keeps a lost master.
                     if self.leadership.follows(&hello.node) {
                         self.dispatching.plan.outdate();
                     }

@@ -35,8 +35,7 @@ impl Node {
         Ok(())
     }
 
-    /// This node sets something, not an operator; whether it could. If the bound refuses it, that is
-    /// reported.
+    /// This node sets something, not an operator; whether it could. If not, that is reported.
     pub(in crate::node) fn direct(&mut self, setting: Setting, now: Timestamp) -> bool {
         let by = Words::from(&self.hello.node);
         let outcome = self.set(setting, by, now);

@@ -42,8 +42,7 @@ impl Node {
         &self.hello
     }
 
-    /// The address and the incarnation of each peer that counts. They change with a report that a peer
-    /// is discovered or lost.
+    /// The address and the incarnation of each peer that counts.
     pub fn proven(&self) -> impl Iterator<Item = (Ipv4Addr, Nonce)> {
         let peers = self.peers.membership.peers();
         peers.map(|(_, peer)| (peer.hello.address, peer.hello.nonce))
@@ -204,8 +203,7 @@ impl Node {
             .collect()
     }
 
-    /// The car of a peer in the mode that follows from commands and its key, if that is what its beacons
-    /// mean.
+    /// The car of a peer in the mode that follows from commands and its key, if it fits.
     fn with_mode(&self, car: &NodeId, view: CarView) -> CarView {
         let known = self.settings().mode_with_key(car);
         let mode = if known.on_the_wire() == view.mode { known } else { view.mode };

@@ -16,8 +16,7 @@ fn sets_out(node: &mut Node, now: Timestamp) {
     }
 }
 
-/// What a node does in the turn in which its car hangs; that turn comes at another point of the beacon's
-/// period for each `shift`.
+/// What a node does in the turn in which its car hangs, `shift` later in the beacon's period.
 fn last_turn(shift: Duration) -> Vec<Action> {
     let (mut node, mut now) = cabin(1);
     sets_out(&mut node, now);
@@ -35,8 +34,7 @@ fn last_turn(shift: Duration) -> Vec<Action> {
     }
 }
 
-/// H6: the motor is stopped first. The process ends after that turn: a beacon that were due later would
-/// never be sent.
+/// H6: the motor is stopped first. The process ends after that turn, so no later beacon is sent.
 #[test]
 fn a_hang_is_told_in_a_beacon_of_the_same_turn() {
     for shift in 0..25 {

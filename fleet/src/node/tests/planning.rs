@@ -91,8 +91,7 @@ fn a_car_that_obeys_its_plan_asks_for_no_other() {
     request(&mut node);
 }
 
-/// O7, F18: nor to a car that went out of service, so that a call stays with its car until there is a
-/// better one.
+/// O7, F18: nor to a car that went out of service: a call stays until there is a better one.
 #[test]
 fn a_call_that_is_served_meanwhile_is_not_assigned() {
     let (mut node, now) = master();

@@ -28,8 +28,7 @@ fn a_recall_number_out_of_reach_is_refused() {
     }
 }
 
-/// O1, F14: a peer that ignores a press under its old number acknowledges it as over, after which the
-/// press has the new one.
+/// O1, F14: a peer that ignores a press under its old number acknowledges it as over.
 #[test]
 fn an_acknowledgement_under_an_earlier_recall_number_counts_for_nothing() {
     let (mut one, two, now) = forged::pair();

@@ -153,8 +153,7 @@ fn a_trip_goes_on_by_itself() {
     }
 }
 
-/// A17.1, phase I: nothing holds a car that is recalled. And what is left of emergency power is for
-/// the evacuation.
+/// A17.1, phase I: nothing holds a recalled car. Emergency power is for the evacuation.
 #[test]
 fn a_recall_and_emergency_power_end_every_session() {
     let recall = |on| Command::FireRecall { on };

@@ -118,8 +118,7 @@ fn a_large_store_goes_over_a_link_in_parts_that_fit() {
     assert!(states > 8, "{states}");
 }
 
-/// F12, F14: equal stores are not sent. An open order that both have on disk is promised as soon as
-/// their digests have been told.
+/// F12, F14: equal stores are not sent, and an open order on both disks is promised at once.
 #[test]
 fn equal_digests_tell_who_holds_an_order() {
     let waits = waits();
@@ -152,8 +151,7 @@ fn a_press_on_its_way_to_the_disk_hides_no_order_that_is_there() {
     }
 }
 
-/// O7: a difference that no repair removes is repaired ever more rarely, and once the stores have
-/// been equal as soon as ever.
+/// O7: a difference that no repair removes is repaired ever more rarely, until it is gone.
 #[test]
 fn a_repair_in_vain_is_tried_ever_more_rarely() {
     let (mut one, mut two, now) = acquainted(with(1, Vec::new()), with(2, Vec::new()));

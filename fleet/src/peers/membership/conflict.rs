@@ -9,8 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::model::{Hello, Timestamp};
 use crate::wire::codec::{VERSION, WireError};
 
-/// The most conflicts of one kind that are kept, so that a flood of strangers does not fill the
-/// memory. Further ones are ignored.
+/// The most conflicts of one kind that are kept. Further ones are ignored.
 const MOST_OF_A_KIND: usize = 16;
 
 /// How long after its last sign a conflict is over.

@@ -9,8 +9,7 @@ use crate::peers::beacon::{MOST_ECHOES, STRANGERS_ECHOED};
 use crate::seeded::{SeededBug, is_seeded};
 use crate::wire::Echo;
 
-/// An address briefly has two incarnations when a node restarts, and two nodes when it is
-/// misconfigured.
+/// A restart briefly has two incarnations at an address, and a misconfiguration two nodes.
 const MOST_AT_ONE_ADDRESS: usize = 4;
 
 #[derive(Debug, Clone, Copy)]

@@ -19,8 +19,7 @@ const MORE_INCARNATIONS: usize = 64;
 /// The factor by which a delay beyond [`USUAL_DELAY`] extends the limits on silence.
 const GRANTED: u32 = 3;
 
-/// Delays up to this are usual and no sign of load: the process holds beacons back to receive
-/// several at a time.
+/// Delays up to this are usual: the process holds beacons back to receive several at a time.
 const USUAL_DELAY: Duration = Duration::from_millis(20);
 
 const MOST_GRANTED: Duration = Duration::from_secs(1);
@@ -31,8 +30,7 @@ const REMEMBERED: Duration = Duration::from_secs(1);
 /// The longest extension for echoes that travel slowly: 100 ms there and as much back.
 const MOST_TRAVEL: Duration = Duration::from_millis(200);
 
-/// After this time, in whole seconds, the worst delay counts half: long enough for a busy machine to
-/// show its worst.
+/// After this time, in whole seconds, the worst delay counts half.
 const HALVED_AFTER: Duration = Duration::from_secs(8);
 
 /// The period of a node with this many peers, none of which depends on it.
@@ -63,8 +61,7 @@ pub(crate) fn stretched(time: Duration, period: Duration, times: &MeshTimes) -> 
 pub(super) struct Limits {
     /// It is lost if nothing of it was heard for this long,
     pub(super) heard: Duration,
-    /// or if it echoes no beacon younger than this: it waits for the next one of this node, and its
-    /// echo for the peer's.
+    /// or if it echoes no beacon younger than this: both wait for a beacon.
     pub(super) echoed: Duration,
     /// It is probed if nothing of it was heard for this long,
     pub(super) probe_heard: Duration,
@@ -112,8 +109,7 @@ pub(super) struct Delay {
 impl Delay {
     pub(super) fn note(&mut self, late: Duration, now: Timestamp) {
         let late = late.min(MOST_GRANTED);
-        // What was the worst never counts more than it did: a greater one needs no comparison with
-        // what is left of it.
+        // What was the worst never counts more than it did.
         if late >= self.worst || late >= self.worst(now) {
             (self.worst, self.at) = (late, now);
         }
@@ -129,16 +125,14 @@ impl Delay {
     }
 
     fn worst(&self, now: Timestamp) -> Duration {
-        // In whole seconds: this runs for each peer at every other beacon, and milliseconds would
-        // be divided as 128-bit numbers.
+        // In whole seconds: milliseconds would be divided as 128-bit numbers, for each peer.
         let halvings = now.since(self.at).as_secs() / HALVED_AFTER.as_secs();
         let halvings = u32::try_from(halvings).unwrap_or(u32::MAX);
         self.worst / 1_u32.checked_shl(halvings).unwrap_or(u32::MAX)
     }
 }
 
-/// How old a peer's echoes are when they arrive, at best: the time that they travel, and that both nodes
-/// wait until their next beacon.
+/// How old a peer's echoes are when they arrive, at best: travel, and waits for both beacons.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct EchoAge {
     before: Option<Duration>,
@@ -154,8 +148,7 @@ impl EchoAge {
         self.latest = Some(self.latest.map_or(age, |latest| latest.min(age)));
     }
 
-    /// By how much the network delays every echo, where the nodes wait for so long between beacons.
-    /// That says nothing of the peer.
+    /// By how much the network delays every echo, where nodes wait for so long between beacons.
     pub(super) fn travel(&self, between: Duration) -> Duration {
         let least = self.before.into_iter().chain(self.latest).min();
         least.unwrap_or_default().saturating_sub(between).min(MOST_TRAVEL)

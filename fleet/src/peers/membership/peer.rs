@@ -10,8 +10,7 @@ use crate::election::Candidate;
 use crate::model::{CarView, Hello, MeshTimes, NodeState, Term, Timestamp};
 use crate::seeded::{SeededBug, is_seeded};
 
-/// How many interruptions of this node in a row excuse the silence of a peer. After each, the node
-/// listens for a moment.
+/// How many interruptions of this node in a row excuse the silence of a peer.
 const MOST_EXCUSES: u8 = 16;
 
 #[derive(Debug, Clone)]
@@ -98,8 +97,7 @@ impl Peer {
         Candidate::new(&self.hello, self.estimate)
     }
 
-    /// Updates the delay with a beacon of this number that has just arrived. If an earlier one is
-    /// missing, that was lost, not late.
+    /// Updates the delay with a beacon that has just arrived, unless one before it is missing.
     pub(super) fn note_delay(&mut self, sequence: u64, now: Timestamp) {
         if let Some(at) = self.window.comes_next(sequence) {
             let late = now.since(at).saturating_sub(self.period);

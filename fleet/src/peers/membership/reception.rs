@@ -43,8 +43,7 @@ impl Reception {
         part.lost += lost;
     }
 
-    /// A beacon that others have overtaken, and that is not known to have arrived before: it was late
-    /// and not lost.
+    /// A beacon that others have overtaken: it was late and not lost.
     pub(super) fn note_late(&mut self) {
         let mut parts = [&mut self.current, &mut self.before].into_iter();
         if let Some(part) = parts.find(|part| part.lost > 0) {

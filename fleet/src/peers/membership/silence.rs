@@ -100,8 +100,7 @@ impl Membership {
         }
     }
 
-    /// Drops the incarnations that were silent for too long; returns the names of those that
-    /// counted.
+    /// Drops the incarnations that were silent for too long; the names of those that counted.
     fn expire(&mut self, now: Timestamp) -> Vec<NodeId> {
         let silent: BTreeSet<Nonce> = self
             .incarnations
@@ -151,8 +150,7 @@ impl Membership {
         self.delay.note(late, now);
     }
 
-    /// This node did not run for `late`. Silence during that time does not count: see
-    /// [`Peer::excuse_silence`].
+    /// This node did not run for `late`: see [`Peer::excuse_silence`].
     pub(crate) fn excuse_silence(&mut self, late: Duration, now: Timestamp) {
         let times = self.times;
         for peer in self.incarnations.values_mut() {

@@ -159,8 +159,7 @@ fn a_late_beacon_does_not_bring_back_a_process_that_has_ended() {
     assert_eq!(members.hear(&beacon(&ended, 42, &[echo(1)]), at(3_025)), UNPROVEN);
 }
 
-/// When node A loses B, which lives or does not; A runs for 130 ms, and is then held up for 170 ms,
-/// again and again.
+/// When A loses B, which lives or not; A runs for 130 ms, and is held up for 170 ms, and so on.
 fn lost_by_a_node_that_is_often_held_up(lives: bool) -> Option<u64> {
     let (mut members, peer) = (members(), hello("B", 2, 7));
     members.meet(&peer, LinkSide::Dialled, at(1_000));
@@ -191,8 +190,7 @@ fn lost_by_a_node_that_is_often_held_up(lives: bool) -> Option<u64> {
     None
 }
 
-/// H1: what a node does not hear while it runs counts, however often it is held up; and what it could
-/// not hear meanwhile does not.
+/// H1: what a node does not hear while it runs counts, however often it is held up.
 #[test]
 fn a_node_that_is_often_held_up_loses_dead_peers_only() {
     assert_eq!(lost_by_a_node_that_is_often_held_up(true), None);
@@ -235,8 +233,7 @@ fn a_peer_that_is_often_late_is_lost_later_and_one_whose_beacons_get_lost_is_not
     assert!(late >= dead_after * 2 && late <= dead_after + Duration::from_secs(1), "{late:?}");
 }
 
-/// Strangers take no echo from a peer. A restarted node is a stranger until it is echoed: in any fleet
-/// each stranger has its turn soon.
+/// Strangers take no echo from a peer, and each has its turn soon: it may be a restarted node.
 #[test]
 fn no_number_of_strangers_keeps_peers_from_being_echoed() {
     for (peers, strangers) in

@@ -209,8 +209,7 @@ fn a_repeated_press_replaces_the_earlier_one_and_keeps_its_age() {
     }
 }
 
-/// P1, O1: no other entry of the register says what a press has absorbed, and none says it once that
-/// press is gone.
+/// P1, O1: only the press that absorbed another says so, and nothing does once it is gone.
 #[test]
 fn what_a_press_has_absorbed_goes_with_it_alone() {
     let (earlier, promised, later) = (dot(1, 1), dot(2, 1), dot(3, 1));

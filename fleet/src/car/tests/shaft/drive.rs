@@ -30,8 +30,7 @@ pub(in crate::car::tests) enum Drive {
     Welded,
     /// It reports rest at its stop, and the car slips on a moment later; creeping, it holds.
     Slips,
-    /// It stops just beyond its stop, whose sensor is seen in passing, and says nothing of where it
-    /// could stop.
+    /// It stops just beyond its stop, and says nothing of where it could stop.
     StopsLate,
 }
 

@@ -4,8 +4,7 @@ use fastrand::Rng;
 
 use super::*;
 
-/// Prints and returns the mean and the worst of the ratios of sums of waits to the lowest possible
-/// ones.
+/// Prints and returns the mean and the worst ratio to the lowest possible sum of waits.
 fn report(what: &str, ratios: &[f64]) -> (f64, f64) {
     #[expect(clippy::cast_precision_loss, reason = "there are some hundred")]
     let mean = ratios.iter().sum::<f64>() / ratios.len() as f64;
