@@ -15,13 +15,11 @@ use crate::settings::{Request, Setting, Why, Words};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Report {
-    /// The node's state changed.
     NodeState {
         #[serde(with = "NodeStateForm")]
         from: NodeState,
         #[serde(with = "NodeStateForm")]
         to: NodeState,
-        /// The term of the new state.
         term: Term,
     },
     /// The mastership rotated, which is normal under some protocols: nothing went wrong.
@@ -31,17 +29,24 @@ pub enum Report {
         from: NodeState,
         #[serde(with = "NodeStateForm")]
         to: NodeState,
-        /// The term of the new state.
         term: Term,
     },
     /// Another node is heard, and hears this one.
-    PeerDiscovered { node: NodeId, address: Ipv4Addr },
-    /// A peer is no longer heard.
-    PeerLost { node: NodeId },
+    PeerDiscovered {
+        node: NodeId,
+        address: Ipv4Addr,
+    },
+    PeerLost {
+        node: NodeId,
+    },
     /// Full states have been exchanged with a node.
-    Synced { node: NodeId },
+    Synced {
+        node: NodeId,
+    },
     /// Stores differed for too long: the whole state is transferred.
-    Repair { node: NodeId },
+    Repair {
+        node: NodeId,
+    },
     /// An order was placed, here or elsewhere.
     Placed {
         #[serde(with = "call")]
@@ -65,7 +70,6 @@ pub enum Report {
         waited: Duration,
         /// Whether this node's car served it.
         here: bool,
-        /// The car that served it.
         car: Option<NodeId>,
     },
     /// An order was dropped because of a fire recall: nobody serves it.
@@ -86,10 +90,13 @@ pub enum Report {
         #[serde(with = "call")]
         call: Call,
     },
-    /// The door of this node's car.
-    Door { door: DoorState },
+    Door {
+        door: DoorState,
+    },
     /// This node's car is at, or passes, a floor.
-    Floor { floor: Floor },
+    Floor {
+        floor: Floor,
+    },
     /// Whether the group can count on this node's car: `None`, or why not.
     Availability(#[serde(with = "availability")] Option<Reason>),
     /// The panel's line is up, or down for the reason given.
@@ -100,7 +107,9 @@ pub enum Report {
         text: String,
     },
     /// The car stopped at this floor, but its sensor was silent: it is locked out for a while.
-    FloorUnreachable { floor: Floor },
+    FloorUnreachable {
+        floor: Floor,
+    },
     /// The drive was told to run and did not start; it is tried again after a while.
     DriveRefused,
     /// A flight of this node's car did not end at its stop, or went the wrong way.
@@ -113,18 +122,17 @@ pub enum Report {
         at: Option<Floor>,
     },
     /// Two nodes have one name or one address, or one sends impossible orders.
-    Conflict { text: String },
+    Conflict {
+        text: String,
+    },
     /// The car did not reach a floor in time (F9): the motor is stopped, and the process must end.
     Hung(#[serde(with = "HangForm")] HangEvidence),
     /// An operator has commanded something that holds until it is commanded otherwise, or a node has set
     /// something about its own car, here or elsewhere.
     Setting {
-        /// What it sets, and to what.
         #[serde(flatten, with = "crate::settings::json")]
         setting: Setting,
-        /// Who commanded it.
         operator: Words,
-        /// Why, if it was said.
         #[serde(skip_serializing_if = "Option::is_none")]
         reason: Option<Why>,
     },
@@ -191,7 +199,6 @@ impl Report {
     }
 }
 
-/// One line of text.
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -6,14 +6,12 @@
 
 macro_rules! seeded_bugs {
     ($($(#[$doc:meta])+ $bug:ident,)+) => {
-        /// A deliberate defect.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
         pub enum SeededBug {
             $($(#[$doc])+ $bug,)+
         }
 
         impl SeededBug {
-            /// Every defect.
             pub const ALL: &[Self] = &[$(Self::$bug,)+];
         }
     };

@@ -25,7 +25,6 @@ pub(crate) struct Climate {
     requested_at: Option<Timestamp>,
     gathering: Option<Gathering>,
     pub(crate) latest: Option<(DisplayData, Timestamp)>,
-    /// The wall clock, and when it was read.
     wall_clock: Option<(u32, Timestamp)>,
 }
 

@@ -285,7 +285,6 @@ impl Cabin {
         std::mem::take(&mut self.is_dirty)
     }
 
-    /// Updates the panel's outputs from the car, the climate, these lamps and kiosks.
     pub(crate) fn update_panel(&mut self, mut orders: LampSet, kiosks: Kiosks, now: Timestamp) {
         if is_seeded(SeededBug::LampsStayLit) {
             orders.extend(self.outputs.iter().flat_map(|outputs| &outputs.lamps.orders));

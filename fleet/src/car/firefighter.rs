@@ -27,7 +27,6 @@ pub enum FireKey {
 }
 
 impl Car {
-    /// Restores what an earlier process knew of the key.
     pub fn restore_fire_key(&mut self, key: FireKey) {
         self.fire_key = key;
     }

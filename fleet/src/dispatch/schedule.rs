@@ -49,7 +49,6 @@ impl WeekTime {
 /// What holds at some times of the week: `DAYS FROM-TO park FLOORS [cars NUMBER]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Entry {
-    /// As it was written.
     text: String,
     /// The days on which it begins, from Monday on.
     days: [bool; 7],

@@ -19,7 +19,6 @@ pub struct HallCall {
 }
 
 impl HallCall {
-    /// The call of a hall button.
     #[must_use]
     pub const fn new(floor: Floor, direction: Direction) -> Self {
         Self { floor, direction, to: None }

@@ -36,7 +36,6 @@ impl fmt::Display for HangEvidence {
     }
 }
 
-/// Why a car counts as hung.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HangCause {

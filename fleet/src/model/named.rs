@@ -11,7 +11,6 @@ macro_rules! named {
         pub enum $name { $($(#[$of_value])* $value,)+ }
 
         impl $name {
-            /// All of them.
             pub const ALL: [Self; [$($text),+].len()] = [$(Self::$value),+];
         }
 

@@ -16,7 +16,6 @@ pub struct Dot {
 }
 
 impl Dot {
-    /// Whether this is the same press, or a later one of its incarnation.
     #[must_use]
     pub fn is_later_press_of(self, press: Self) -> bool {
         self.incarnation == press.incarnation && self.sequence >= press.sequence

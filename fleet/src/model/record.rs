@@ -31,13 +31,11 @@ impl Record {
     }
 }
 
-/// The state of a press.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RecordState {
     Open {
         /// How long it had waited when the record was made: nodes share no clock.
         waited: Duration,
-        /// Its recall number.
         recall: u64,
     },
     Served(Service),

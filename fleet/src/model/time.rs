@@ -25,7 +25,6 @@ impl Timestamp {
     /// The moment at which the node started.
     pub const START: Self = Self(PAST);
 
-    /// The moment this long after the start.
     #[must_use]
     pub fn after_start(elapsed: Duration) -> Self {
         Self(PAST.saturating_add(nanoseconds(elapsed)))

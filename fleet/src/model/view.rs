@@ -172,7 +172,6 @@ impl Unavailable {
 pub enum Reason {
     /// Its mode, which an [`Unavailable`] can't name.
     Mode(Mode),
-    /// Anything else.
     Other(Unavailable),
 }
 

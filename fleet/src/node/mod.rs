@@ -70,7 +70,6 @@ pub struct Node {
     actions: VecDeque<Action>,
 }
 
-/// Why a node wants to wake up.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Timer {
     Beacon,

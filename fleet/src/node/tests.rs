@@ -64,7 +64,6 @@ fn started(settings: NodeSettings) -> Node {
     node
 }
 
-/// One with a car, which starts now.
 fn with_car(index: u8, incarnation: u64, restored: Restored, now: Timestamp) -> Node {
     let settings = settings(index, incarnation);
     let car = Some(CarSettings::new(settings.floors));
@@ -155,7 +154,6 @@ impl Node {
         self.handle_panel(PanelEvent::Pressed(button), now);
     }
 
-    /// The door is as it was commanded.
     fn obey_door(&mut self, now: Timestamp) {
         let door = match self.outputs().expect("outputs").door {
             DoorCommand::Open => DoorState::Open,
@@ -190,7 +188,6 @@ impl Node {
         Echo { nonce: self.hello().nonce, sequence: self.plain_beacon(now).sequence }
     }
 
-    /// A peer tells of these.
     fn hear_settings(&mut self, peer: &NodeId, settings: Vec<Register>, now: Timestamp) {
         let delta = Delta { settings, ..Delta::default() };
         self.on_records(peer, &delta, now);
@@ -315,7 +312,6 @@ fn linked() -> (Node, Node, Timestamp) {
     linked_after(node(1, 1), node(2, 1), 8)
 }
 
-/// The two with their cars.
 fn two_cars() -> (Node, Node, Timestamp) {
     let car = |index| with_car(index, 1, Restored::default(), Timestamp::START);
     let (mut one, mut two, now) = linked_after(car(1), car(2), 8);

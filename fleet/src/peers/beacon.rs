@@ -54,7 +54,6 @@ impl Peers {
         self.clock.is_last = true;
     }
 
-    /// When the next beacon is due, of a node that `leads` or does not.
     pub(crate) fn beacon_due(&self, leads: bool) -> Timestamp {
         let Some(last) = self.clock.last else {
             return Timestamp::START;

@@ -40,14 +40,12 @@ const MOST_INCARNATIONS: usize = 512;
 /// end an earlier one, so more would take as many restarts within about half a second.
 const MOST_ENDED: usize = 64;
 
-/// What became of a beacon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BeaconFate {
     /// It is of a peer, or of a node whose conflict with this one is reported.
     Used,
     /// This node has nothing to do with its sender for now.
     Ignored,
-    /// It is of another fleet.
     Foreign,
     /// It is of a process that does not hear this node: one that has just started, one whose way here
     /// is open in one direction only, or one that has ended and was recorded.

@@ -281,7 +281,6 @@ impl Peers {
         now.since(since) >= doubled.min(usual.max(MOST_REPAIR_WAIT))
     }
 
-    /// The difference to the peer's store, which has this digest, is being repaired.
     pub(crate) fn note_repair(&mut self, peer: &NodeId, digest: u64, now: Timestamp) {
         if let Some(peer) = self.membership.get_mut(peer) {
             peer.differs_since = Some(now);

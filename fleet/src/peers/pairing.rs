@@ -46,7 +46,6 @@ pub(crate) struct Pairing {
     accepted: BTreeMap<NodeId, Timestamp>,
     /// The peers that were believed, and to which there was no link in time.
     doubted: BTreeSet<NodeId>,
-    /// The choice may have changed.
     is_stale: bool,
 }
 

@@ -31,12 +31,10 @@ impl Plan {
         self.entries.retain(|call, _| call.to.is_some());
     }
 
-    /// Drops the entries of trips that are not open.
     pub(super) fn forget_trips_but(&mut self, open: &BTreeSet<HallCall>) {
         self.entries.retain(|call, _| call.to.is_none() || open.contains(call));
     }
 
-    /// Drops the entries of cars that are not there.
     pub(crate) fn forget_cars_but(&mut self, is_there: impl Fn(&NodeId) -> bool) {
         self.entries.retain(|_, (_, car)| is_there(car));
     }

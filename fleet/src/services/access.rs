@@ -37,10 +37,8 @@ pub enum Access {
 /// An order that can't be placed. The node is unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OrderRefused {
-    /// The building has no such button or floor.
     #[error("there is no {call}: the building has floors 0 to {top}")]
     NoSuchButton { call: Call, top: u8 },
-    /// The node has no car that could serve it.
     #[error("{node} has no car for {call}")]
     NoCar { call: Call, node: NodeId },
     #[error("{call} can't be placed: all cars are recalled because of a fire")]
@@ -48,7 +46,6 @@ pub enum OrderRefused {
     /// The car, of this node or another one, is out of service, or a firefighter drives it.
     #[error("{call} can't be placed: the car is in mode {mode}")]
     NotInService { call: Call, mode: Mode },
-    /// The floor is locked, and the call came without a right of access.
     #[error("{call} can't be placed: floor {floor} is locked")]
     FloorLocked { call: Call, floor: Floor },
     /// So many destination calls that were placed at this node are open.
@@ -73,7 +70,6 @@ pub enum ReleaseRefused {
 pub(crate) struct AccessControl {
     /// Until when floors are released in the own car.
     released: BTreeMap<Floor, Timestamp>,
-    /// How many calls were refused.
     refused: u64,
 }
 
@@ -82,7 +78,6 @@ impl AccessControl {
         self.released.get(&floor).is_some_and(|until| now < *until)
     }
 
-    /// The released floors, and for how long still.
     pub(crate) fn released(&self, now: Timestamp) -> impl Iterator<Item = (Floor, Duration)> {
         let left = move |(floor, until): (&Floor, &Timestamp)| (*floor, until.since(now));
         self.released.iter().map(left).filter(|(_, left)| !left.is_zero())

@@ -28,7 +28,6 @@ impl<'a> Bank<'a> {
         self.store.settings()
     }
 
-    /// Whether the node of a car is this one, or heard.
     pub(crate) fn is_heard(&self, car: &NodeId) -> bool {
         *car == self.own.node || self.members.get(car).is_some()
     }
@@ -53,7 +52,6 @@ impl<'a> Bank<'a> {
         Some((self.own.node.clone(), self.cabin.view(self.now)?))
     }
 
-    /// The car of a peer, as it is now.
     pub(crate) fn car_of_peer(&self, name: &NodeId) -> Option<(NodeId, CarView)> {
         let (view, at) = self.members.get(name)?.car?;
         let elapsed = view.elapsed.saturating_add(self.now.since(at));

@@ -41,7 +41,6 @@ struct Boarded {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// There is no car call yet.
     Wanted,
     /// The car call is, or was, in the order store.
     Placed,

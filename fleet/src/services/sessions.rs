@@ -101,7 +101,6 @@ impl Session {
         Self { state, ..self }
     }
 
-    /// What the car is to do for it.
     pub(crate) fn errand(&self) -> Errand {
         let time = Duration::from_secs(self.seconds.into());
         let leg = SessionLeg { id: self.id, leg: self.leg };

@@ -43,7 +43,6 @@ const MOST_CHANGES: u64 = 1 << 48;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Register {
-    /// What it sets, and to what.
     pub setting: Setting,
     /// Which of two is the later one.
     pub version: Version,
@@ -71,7 +70,6 @@ pub enum SettingError {
          recalled car"
     )]
     NoRecall,
-    /// There are [`MOST_SETTINGS`].
     #[error("the fleet already has {MOST_SETTINGS} settings, the maximum")]
     Full,
     /// The counter of versions has reached its end, which takes a buggy node.
@@ -311,7 +309,6 @@ impl Settings {
         matches!(said, Some(Setting::Firefighter(_, true)))
     }
 
-    /// Where the key switch of this car stands, as far as is known here.
     #[must_use]
     pub fn key_switch(&self, car: &NodeId) -> KeySwitch {
         let Some(Setting::KeySwitch(_, position)) = self.about(&Key::KeySwitch(car.clone())) else {
@@ -320,7 +317,6 @@ impl Settings {
         *position
     }
 
-    /// Whether this car hung, as its node has said.
     pub(crate) fn is_hung(&self, car: &NodeId) -> bool {
         matches!(self.about(&Key::Hang(car.clone())), Some(Setting::Hang(_, Some(_))))
     }

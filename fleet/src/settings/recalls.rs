@@ -45,7 +45,6 @@ impl Settings {
         })
     }
 
-    /// Whether all cars are recalled: a recall is in force.
     #[must_use]
     pub fn is_fire_recalled(&self) -> bool {
         self.recalls().any(|(_, recall)| !recall.is_over)
@@ -72,7 +71,6 @@ impl Settings {
         Setting::FireRecall(origin, Recall { number: number.saturating_add(1), is_over: false })
     }
 
-    /// What ends every recall that is in force.
     pub(crate) fn ends_of_recalls(&self) -> Vec<Setting> {
         let in_force = self.recalls().filter(|(_, recall)| !recall.is_over);
         let ends = in_force

@@ -85,7 +85,6 @@ pub enum Request {
         /// The press that was made; `None` if the call was absorbed.
         press: Option<Dot>,
     },
-    /// A robot's trip, or session.
     Session(Session),
 }
 
@@ -108,7 +107,6 @@ pub(super) struct Requests {
     known: BTreeMap<RequestId, Register>,
     /// Those that are over of each program that has any, by age.
     over: BTreeMap<u32, BTreeSet<(Version, RequestId)>>,
-    /// The sessions that are open.
     open: BTreeSet<RequestId>,
 }
 

@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 use super::RequestId;
 use crate::model::NodeId;
 
-/// The most sessions that may be open in a fleet.
 pub const MOST_SESSIONS: usize = 16;
 
 /// How many sessions that have ended are shown, the latest ones.
@@ -30,7 +29,6 @@ pub struct Asked {
 pub struct Session {
     /// The request that it came of, which is its name.
     pub id: RequestId,
-    /// As it was asked for.
     pub asked: Asked,
     /// Where the car is to hold its door open.
     pub floor: Floor,

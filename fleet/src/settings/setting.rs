@@ -20,13 +20,11 @@ pub enum Key {
     Turn,
     /// The fire recalls that nodes with this incarnation have started.
     FireRecall(Nonce),
-    /// Whether a firefighter has this car.
     Firefighter(NodeId),
     Mode(NodeId),
     /// Whether a call to a floor needs a right of access.
     FloorLock(Floor),
     Priority(NodeId),
-    /// Where the key switch of a car stands.
     KeySwitch(NodeId),
     Token(Name),
     /// Why a car hung: it is only shown.
@@ -209,11 +207,7 @@ pub enum Turn {
         master: NodeId,
     },
     /// That of a car which serves calls.
-    Serves {
-        car: NodeId,
-        /// The master, as above.
-        master: NodeId,
-    },
+    Serves { car: NodeId, master: NodeId },
     /// Nobody's, and a car has had it.
     Done { car: NodeId },
 }

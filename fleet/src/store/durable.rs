@@ -22,7 +22,6 @@ pub enum Change {
     /// The learned duration of one leg of this node's car.
     FlightTimes(FlightRecord),
     Setting(Register),
-    /// The setting of this key was dropped.
     ForgetSetting(Key),
 }
 

@@ -170,7 +170,6 @@ impl Store {
         calls.collect()
     }
 
-    /// The open car calls of this node's own car.
     pub(crate) fn own_car_calls(&self) -> BTreeSet<Floor> {
         let calls = self.orders.calls().filter_map(|call| match call {
             Call::Car { car, floor } if *car == self.own.node => Some(*floor),
@@ -179,7 +178,6 @@ impl Store {
         calls.collect()
     }
 
-    /// The open presses of a hall call.
     pub(crate) fn presses(&self, call: HallCall) -> BTreeSet<Dot> {
         self.orders.presses_of(&Call::Hall(call)).collect()
     }

@@ -39,9 +39,7 @@ pub struct OrderStore {
     /// The incarnations with an entry, of each call and origin.
     registers: BTreeMap<Place, BTreeSet<Nonce>>,
     entries: BTreeMap<Dot, Entry>,
-    /// The dot of each entry.
     dots: BTreeMap<(Nonce, Call), Dot>,
-    /// The open dots of each call.
     open: BTreeMap<Call, BTreeSet<Dot>>,
     origins: BTreeMap<NodeId, Origin>,
     /// How many fire recalls are known. No open order has a smaller recall number.
@@ -62,7 +60,6 @@ pub(super) struct Origin {
     elsewhere: usize,
 }
 
-/// The change made by a merge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Merged {
     pub(crate) change: Change,
@@ -173,7 +170,6 @@ impl OrderStore {
         true
     }
 
-    /// Merges a record of another node or of the disk.
     pub(crate) fn merge(&mut self, record: Record, now: Timestamp) -> Merged {
         let mut gone = Vec::new();
         if matches!(record.state, RecordState::Open { recall, .. } if recall < self.recalls) {
@@ -279,7 +275,6 @@ impl OrderStore {
         self.entries.get(&dot)?.service.as_ref()
     }
 
-    /// Whether a press of this call by this node is open.
     #[must_use]
     pub(super) fn is_open_at(&self, origin: &NodeId, call: &Call) -> bool {
         self.of_call(call).any(|order| order.origin == *origin)
@@ -348,7 +343,6 @@ impl OrderStore {
         self.open.get(call).into_iter().flatten().copied()
     }
 
-    /// Whether an order of this call is open.
     #[must_use]
     pub fn is_open(&self, call: &Call) -> bool {
         self.open.contains_key(call)
@@ -449,7 +443,6 @@ impl OrderStore {
         Some(order)
     }
 
-    /// An order is open no longer.
     fn close_order(&mut self, order: &Order) {
         if let Some(dots) = self.open.get_mut(&order.call) {
             dots.remove(&order.dot);

@@ -175,7 +175,6 @@ impl Store {
         }
     }
 
-    /// Merges a record and handles the change.
     pub(crate) fn merge_record(
         &mut self,
         record: &Record,
@@ -284,7 +283,6 @@ impl Store {
         }
     }
 
-    /// Handles a part of a peer's state.
     pub(crate) fn handle_state(&mut self, peer: &NodeId, state: &StateTransfer, now: Timestamp) {
         let holding = if state.durable { Holding::Durable } else { Holding::Held };
         self.merge_settings(&state.settings, Some(peer));

@@ -144,7 +144,6 @@ impl Replication {
         }
     }
 
-    /// Takes it out of the queue.
     fn leave(&mut self, item: &Item) {
         if let Some(turn) = self.turns.remove(item) {
             self.queue.remove(&(turn, item.clone()));
@@ -179,7 +178,6 @@ impl Replication {
         self.outbox.values().any(|outbox| outbox.contains(item))
     }
 
-    /// Whether this peer has acknowledged all settings.
     pub(super) fn has_all_settings(&self, peer: &NodeId) -> bool {
         let outbox = self.outbox.get(peer);
         outbox.is_some_and(|it| !it.iter().any(|item| matches!(item, Item::Setting(_))))

@@ -29,7 +29,6 @@ pub struct FleetKey {
 }
 
 impl FleetKey {
-    /// Derives the keys of this fleet from its secret.
     #[must_use]
     pub fn new(secret: &[u8; SECRET], fleet: &FleetName) -> Self {
         let mut material = Zeroizing::new(secret.to_vec());
@@ -118,7 +117,6 @@ impl Keyring {
         Self(credentials.into_iter().collect())
     }
 
-    /// The key with which messages are sent, if there is one.
     #[must_use]
     pub fn sent(&self) -> Option<&FleetKey> {
         self.0.first().and_then(Credential::key)
@@ -130,12 +128,10 @@ impl Keyring {
         self.0.is_empty() || self.0.iter().any(|credential| credential.key().is_none())
     }
 
-    /// The ids of the accepted keys.
     pub fn ids(&self) -> impl Iterator<Item = u8> {
         self.0.iter().filter_map(|credential| Some(credential.key()?.id))
     }
 
-    /// The accepted keys with this id.
     pub fn with_id(&self, id: u8) -> impl Iterator<Item = &FleetKey> {
         self.0.iter().filter_map(Credential::key).filter(move |key| key.id == id)
     }

@@ -151,7 +151,6 @@ impl Frame {
     }
 }
 
-/// A part of a state transfer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StateTransfer {
     pub term: Term,

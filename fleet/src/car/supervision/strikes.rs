@@ -23,7 +23,6 @@ pub(in crate::car) enum Strike {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::car) enum Verdict {
-    /// The floor is locked out for a while, nothing else.
     LockFloorOut,
     /// The car leaves the group for a while, and then has to prove itself.
     BackOff,

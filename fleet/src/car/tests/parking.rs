@@ -55,7 +55,6 @@ fn car_that_has_just_closed_its_door_waits_before_it_parks() {
     assert!(world.now.since(closed) >= Duration::from_secs(2));
 }
 
-/// Each reason not to use the car is one not to park it, at rest or in flight.
 #[test]
 fn car_that_is_not_free_does_not_park() {
     let reasons: [(&str, Event); 8] = [

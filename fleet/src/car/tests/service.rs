@@ -142,7 +142,6 @@ fn car_on_its_way_to_the_recall_floor_does_not_stop_for_the_key_or_for_a_command
         world.reconnect();
         world.run(100);
         assert_eq!(world.car.mode(), Mode::FireRecall);
-        // The firefighter turns the key off and on again.
         turn(&mut world, KeySwitch::Normal);
         turn(&mut world, KeySwitch::FireRecall);
         assert_eq!(world.car.mode(), Mode::FireService);

@@ -207,7 +207,6 @@ impl World {
         }
     }
 
-    /// Runs until `done`, or fails after ten minutes.
     pub(super) fn run_until(&mut self, what: &str, done: impl Fn(&Self) -> bool) {
         for _ in 0..6000 {
             if done(self) {

@@ -11,7 +11,6 @@ use crate::model::{Reason, Unavailable};
 
 const TEN_MINUTES: u32 = 6_000;
 
-/// A car at floor 0 with this drive, which is called to floor 3.
 fn called_with(drive: Drive) -> World {
     let mut world = World::at(0).settled();
     world.faults.drive = drive;

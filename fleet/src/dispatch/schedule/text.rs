@@ -7,7 +7,6 @@ use elevator_driver::Floor;
 
 use super::{DAY, DAYS, Entry, HOUR, MOST_ENTRIES, MOST_PLACES, Parking, Schedule, WeekTime};
 
-/// A text that is no schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a schedule has up to {MOST_ENTRIES} entries such as mon-fri 07:00-09:30 park 0")]
 pub struct ScheduleError;

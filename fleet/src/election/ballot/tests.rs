@@ -29,7 +29,6 @@ fn following(index: u8, leader: u8) -> Ballot {
     play("a follower", new(index), [follows(leader), heard(leader, Master, slave_of(leader), &[])])
 }
 
-/// A stand-in.
 fn leading(index: u8) -> Ballot {
     play("a stand-in", new(index), [opens(Silence, 1), wins()])
 }

@@ -37,7 +37,6 @@ impl Ballot {
 
     fn following(&self, mut of: Follower, event: Event<'_>, out: &mut Reaction<'_>) -> State {
         match event {
-            // A sign of life.
             Event::Control(from) | Event::Reset(from) if *from == of.leader => {
                 self.arm(Timer::Silence, out);
                 of.missed = 0;
@@ -228,7 +227,6 @@ impl Ballot {
         out.arm(timer, wait);
     }
 
-    /// Whether the control packet of this node ends a vote of this one.
     fn ends_vote(&self, from: &NodeId, held: &Held) -> bool {
         match held {
             Held::Nothing => true,

@@ -31,14 +31,12 @@ fn says(from: u8, message: impl Into<Any>) -> Given {
     Given::Received(from, message.into())
 }
 
-/// The attempt that the node is at, its flag, and how many units it has seen.
 fn is_at(node: &Senior, attempt: &str, flag: &str, seen: &str) {
     for (name, value) in [("attempt", attempt), ("senior flag", flag), ("units seen", seen)] {
         assert_eq!(detail(node, name).as_deref(), Some(value), "{node:?}");
     }
 }
 
-/// A node that has started, and hears the others.
 fn started(own: &Candidate, others: &[Candidate]) -> Senior {
     let mut node = Senior::new(own, settings());
     for other in others {

@@ -258,7 +258,6 @@ impl<S: Subject> Check<S> {
         broken.map(str::to_owned)
     }
 
-    /// What is wrong in the calm that begins in this state.
     fn calm(&self, begin: &At<S>) -> Option<String> {
         let mut random = fastrand::Rng::with_seed(fingerprint(begin));
         let bound = self.bounds.bound;

@@ -89,7 +89,6 @@ fn searching(index: u8, peers: &[u8], settings: Settings) -> TokenRing {
     node
 }
 
-/// One that has sent its token off to `to`, and the token.
 fn passing(index: u8, to: u8) -> (TokenRing, Token) {
     let mut node = searching(index, &[to], Settings::default());
     let outputs = receives(&mut node, to, Message::Here(mac(to)));

@@ -14,7 +14,6 @@ pub struct Press {
     pub outcome: Result<Pressed, OrderRefused>,
 }
 
-/// What a node makes of a press.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pressed {
     /// An order, which has this press.

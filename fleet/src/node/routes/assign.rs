@@ -167,7 +167,6 @@ impl Node {
         }
     }
 
-    /// Handles one entry of the master's plan.
     pub(in crate::node) fn on_assignment(&mut self, mut entry: PlanEntry) {
         if is_seeded(SeededBug::AllAssignedHere) {
             entry.car = self.hello.node.clone();

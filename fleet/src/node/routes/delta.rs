@@ -7,7 +7,6 @@ use crate::store::{Effect, Purpose};
 use crate::wire::{Beacon, Delta, Frame, StoreDigest};
 
 impl Node {
-    /// Routes the effects of the latest call to the store.
     pub(in crate::node) fn route_store(&mut self, now: Timestamp) {
         while let Some(effect) = self.store.poll_effect() {
             match effect {
@@ -22,7 +21,6 @@ impl Node {
         }
     }
 
-    /// The set of open orders has changed.
     pub(in crate::node) fn orders_have_changed(&mut self) {
         self.dispatching.invalidate();
         self.cabin.invalidate_stops();
@@ -109,7 +107,6 @@ impl Node {
         }
     }
 
-    /// This node has received the peer's whole state.
     pub(in crate::node) fn on_state_received(&mut self, link: LinkId, now: Timestamp) {
         self.actions.push_back(Action::Send { link, frame: Frame::Synced });
         if self.peers.links.state_received(link) {
@@ -117,7 +114,6 @@ impl Node {
         }
     }
 
-    /// Sends the parts of state transfers that are due.
     pub(in crate::node) fn send_states(&mut self, now: Timestamp) {
         let (links, term) = (&self.peers.links, self.leadership.terms.known());
         let stands = |link| links.get(link).is_some();

@@ -90,7 +90,6 @@ impl Node {
         self.dispatching.invalidate();
     }
 
-    /// The link to a peer is closed.
     fn disconnected(&mut self, peer: &NodeId, now: Timestamp) {
         self.store.replication.disconnected(peer);
         self.forget_guidance(peer);
@@ -101,7 +100,6 @@ impl Node {
         self.dispatching.invalidate();
     }
 
-    /// Closes a link, if it was open.
     pub(in crate::node) fn close(&mut self, link: LinkId, now: Timestamp) {
         if let Some(peer) = self.peers.close_link(link) {
             self.disconnected(&peer, now);

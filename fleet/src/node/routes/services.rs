@@ -7,7 +7,6 @@ use crate::services::{Bank, Services, errand};
 use crate::settings::{By, Key, Register, Setting, SettingError, Words};
 
 impl Node {
-    /// The bank as it is now, for the rules of the services.
     pub(in crate::node) fn bank(&self, now: Timestamp) -> Bank<'_> {
         let Self { hello, store, peers, leadership, cabin, .. } = self;
         Bank { own: hello, store, members: &peers.membership, leadership, cabin, now }
@@ -53,7 +52,6 @@ impl Node {
         }
     }
 
-    /// What is set has changed.
     pub(in crate::node) fn on_set(&mut self, changed: Vec<Register>, now: Timestamp) {
         let (own, settings) = (self.hello.node.clone(), self.store.settings());
         let is_new = changed.iter().any(|it| it.setting.key() == Key::EmergencyPower);

@@ -149,7 +149,6 @@ fn a_kiosk_shows_no_car_that_was_withdrawn() {
     assert_eq!(shown(&node), [(asked, name(2).to_string())]);
 }
 
-/// A car that opens for somebody else leaves alone who waits for another car.
 #[test]
 fn a_destination_call_of_another_car_stays_open() {
     let (mut node, now) = master();

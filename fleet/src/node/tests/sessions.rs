@@ -22,7 +22,6 @@ fn request(number: u64, at: u8) -> SessionRequest {
     }
 }
 
-/// The request for a trip from the lowest floor.
 fn trip(number: u64, to: u8) -> SessionRequest {
     let asked = Asked { floor: floor(0), to: Some(floor(to)), seconds: 30, car: None };
     SessionRequest { asked, ..request(number, 0) }

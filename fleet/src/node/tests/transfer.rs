@@ -33,12 +33,10 @@ pub(super) fn tombstones(nodes: u64) -> Vec<Record> {
     (0..nodes).flat_map(of_incarnation).collect()
 }
 
-/// An open order.
 fn waits() -> Record {
     Record { state: RecordState::open(Duration::from_secs(3)), ..tombstones(1).remove(0) }
 }
 
-/// Modes of so many cars.
 fn modes(cars: u64) -> Vec<Register> {
     let mode = |counter| {
         let car = NodeId::new(&format!("C{counter}")).expect("a name");

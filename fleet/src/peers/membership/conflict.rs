@@ -25,13 +25,10 @@ pub(crate) struct Conflict {
     pub(crate) last: Timestamp,
 }
 
-/// The kind of a conflict between nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ConflictKind {
-    /// Two nodes have one name.
     Name,
-    /// Two nodes have one address.
     Address,
     /// A node has another number of floors.
     Floors,

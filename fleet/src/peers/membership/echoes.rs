@@ -36,7 +36,6 @@ impl Membership {
         self.slowest = periods.max().unwrap_or(period);
     }
 
-    /// For how long an echo of a beacon of this node counts.
     pub(super) fn echoes_count_for(&self) -> Duration {
         pace::stretched(self.times.dead_after, self.slowest, &self.times) * 2
     }

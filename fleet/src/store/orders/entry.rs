@@ -12,7 +12,6 @@ use crate::seeded::{SeededBug, is_seeded};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) order: Order,
-    /// How it was served, if it was.
     pub(crate) service: Option<Service>,
     /// The presses of other incarnations that it has absorbed, the latest of each.
     pub(crate) absorbed: Vec<Dot>,
