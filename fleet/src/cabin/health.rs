@@ -10,17 +10,3 @@ pub fn health(disk_works: bool, panel_answers: bool, car_in_service: bool) -> u3
     let worth = |is_so: bool, points: u32| if is_so { points } else { 0 };
     1 + worth(disk_works, 49) + worth(panel_answers, 30) + worth(car_in_service, 20)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// B1
-    #[test]
-    fn a_node_is_the_healthier_the_more_of_it_works() {
-        assert_eq!(health(true, true, true), 100);
-        assert_eq!(health(false, false, false), 1);
-        let scores = [(true, false, false), (false, true, true), (true, true, false)];
-        assert_eq!(scores.map(|(disk, panel, car)| health(disk, panel, car)), [50, 51, 80]);
-    }
-}

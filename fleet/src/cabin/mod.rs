@@ -405,23 +405,6 @@ mod tests {
     }
 
     #[test]
-    fn presses_of_what_the_shaft_does_not_have_are_reported_once_a_minute() {
-        let mut cabin = cabin(Some(car()));
-        let mut told = |seconds| {
-            let event = PanelEvent::Refused("a press of car 9".to_owned());
-            let now = Timestamp::START + Duration::from_secs(seconds);
-            matches!(
-                cabin.handle_panel(event, now),
-                Some(Occurrence::Report(Report::PressRefused { .. }))
-            )
-        };
-        assert_eq!(
-            [told(1), told(1), told(60), told(61), told(62)],
-            [true, false, false, true, false]
-        );
-    }
-
-    #[test]
     fn linked_peers_are_told_of_the_car_when_it_changes() {
         let (mut cabin, now) = (cabin(Some(car())), Timestamp::START);
         assert_eq!(cabin.delta(now), cabin.view(now));

@@ -172,15 +172,6 @@ mod tests {
     }
 
     #[test]
-    fn settings_without_motion_take_the_longest_time_instead_of_panicking() {
-        for speed in [0.0, f64::NAN] {
-            let broken =
-                Kinematics { rated_speed: speed, acceleration: 0.0, ..Kinematics::default() };
-            assert_eq!(broken.travel(3), LONGEST_TRAVEL);
-        }
-    }
-
-    #[test]
     fn the_remaining_flight_lies_between_that_of_the_last_floor_and_that_of_the_next() {
         let car = Kinematics::default();
         for floors in 1..20 {

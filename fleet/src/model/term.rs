@@ -41,22 +41,3 @@ impl fmt::Display for Term {
         self.0.fmt(f)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// E3: whatever a faulty node says, becoming master makes a new term.
-    #[test]
-    fn there_is_a_next_term_after_the_greatest_that_is_heard() {
-        let last = Term(u64::MAX);
-        for own in [Term(0), Term(7), last.restored()] {
-            let heard = own.hear(last);
-            assert!(own < heard && heard < heard.next(), "{own}");
-        }
-        assert_eq!(Term(7).hear(Term(5)), Term(7));
-        assert_eq!(Term(7).hear(Term(9)), Term(9));
-        assert_eq!(Term(7).restored(), Term(7));
-        assert_eq!(last.next(), last);
-    }
-}

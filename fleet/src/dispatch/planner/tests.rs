@@ -3,7 +3,7 @@ use elevator_driver::Direction::{Down, Up};
 use super::*;
 use crate::car::CarSettings;
 use crate::dispatch::tests::{call, car, demand, floors, fresh, idle_at, in_phase, node};
-use crate::model::{CarPhase, CarView, FloorSet};
+use crate::model::{CarPhase, CarView};
 
 fn planner() -> Planner {
     with_floors(12)
@@ -43,15 +43,6 @@ fn a_full_car_that_comes_by_is_passed_over_for_an_idle_one() {
     assert_eq!(holder(95), node("idle"));
 }
 
-#[test]
-fn calls_that_lie_crosswise_are_swapped() {
-    let cars = [car("low", idle_at(1), &[]), car("high", idle_at(10), &[])];
-    let calls = [demand(call(1, Up), 5, Some("high")), demand(call(10, Down), 5, Some("low"))];
-    let assignments = plan(&mut planner(), 1, &cars, &calls).assignments;
-    let holders = calls.map(|demand| assignments[&demand.call].to_string());
-    assert_eq!(holders, ["low", "high"]);
-}
-
 /// The ways to divide so many calls between two cars are more than a number can count.
 #[test]
 fn two_cars_share_a_call_of_every_landing() {
@@ -84,16 +75,6 @@ fn idle_cars_wait_where_passengers_came_from() {
         plan(&mut planner, second, &at_lobby(if second % 2 == 0 { 0 } else { 30 }), &[]);
     }
     assert_eq!(plan(&mut planner, 61, &alone, &[]).cars[&node("b")].park, floor(0));
-}
-
-#[test]
-fn a_car_parks_at_no_floor_that_it_leaves_out() {
-    let mut locked_out = FloorSet::default();
-    for index in (0..12).filter(|&index| index != 11) {
-        locked_out.insert(floor(index).unwrap());
-    }
-    let cars = [car("a", CarView { locked_out, ..idle_at(11) }, &[])];
-    assert_eq!(plan(&mut planner(), 1, &cars, &[]).cars[&node("a")].park, floor(11));
 }
 
 /// N4: two cars that are alike have not set out yet, and a plan is made anew.

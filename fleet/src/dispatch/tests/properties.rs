@@ -13,7 +13,7 @@ use crate::dispatch::stops::StopSet;
 use crate::dispatch::{
     Assignments, CarSituation, Dispatcher, HallDemand, Kinematics, Predictor, Strategy as Rule,
 };
-use crate::model::{Availability, CarPhase, CarView, HallCall, NodeId, Unavailable};
+use crate::model::{Availability, CarPhase, CarView, HallCall, Unavailable};
 
 fn any_view(count: u8) -> impl Strategy<Value = CarView> {
     let availability = prop_oneof![
@@ -96,11 +96,6 @@ pub(in crate::dispatch) fn fed_back(
     demand.iter().map(assigned).collect()
 }
 
-fn in_service(cars: &[CarSituation]) -> BTreeSet<NodeId> {
-    let serving = cars.iter().filter(|car| Predictor::can_serve(&car.view));
-    serving.map(|car| car.car.clone()).collect()
-}
-
 fn dispatcher_of(strategy: Rule) -> Box<dyn Dispatcher + Send> {
     strategy.dispatcher(Kinematics::default(), floors(12), 13.0, CarSettings::BYPASS_LOAD)
 }
@@ -156,21 +151,6 @@ proptest! {
                 let is_possible = cars.iter().any(|car| reaches(car, *call));
                 prop_assert_eq!(holder.is_some(), is_possible, "{}: {}", strategy, call);
                 prop_assert!(holder.is_none_or(|car| reaches(car, *call)), "{}: {}", strategy, call);
-            }
-        }
-    }
-
-    /// The car that a passenger was told comes, under any strategy and however near others are.
-    #[test]
-    fn a_destination_call_stays_with_a_car_that_can_serve((cars, demand) in any_bank(12)) {
-        let serving = in_service(&cars);
-        for strategy in Rule::ALL {
-            let assignments = dispatcher_of(strategy).assign(&cars, &demand);
-            prop_assert_eq!(assignments.len(), if serving.is_empty() { 0 } else { demand.len() });
-            for demand in demand.iter().filter(|demand| demand.call.to.is_some()) {
-                if let Some(told) = demand.assigned.as_ref().filter(|car| serving.contains(car)) {
-                    prop_assert_eq!(assignments.get(&demand.call), Some(told), "{}", strategy);
-                }
             }
         }
     }

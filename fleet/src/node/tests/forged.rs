@@ -124,7 +124,7 @@ fn a_press_that_this_node_will_make_is_not_taken_from_it() {
     assert!(one.orders().is_open(&call(2)));
 }
 
-/// E3: a term that nobody can have reached leaves a next one, in whatever it comes.
+/// E3: a term that nobody can have reached leaves a next one, in whatever it comes, also from the disk.
 #[test]
 fn there_is_a_term_after_the_greatest_that_is_told() {
     let (mut master, mut slave, now) = pair();
@@ -138,6 +138,8 @@ fn there_is_a_term_after_the_greatest_that_is_told() {
     beacon.term = Term(u64::MAX);
     slave.handle_beacon(master.hello().address, &beacon, now);
     assert_eq!(slave.term(), Term(known.0 + JUMP));
+    let on_disk = restarted(3, 2, Restored { term: Term(u64::MAX), ..Restored::default() }).term();
+    assert!(Term(7) < on_disk && on_disk < on_disk.next());
 }
 
 /// O1, E1: a recorded beacon that is sent again creates no peer, causes no conflict, draws no answer,
