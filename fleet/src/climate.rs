@@ -46,8 +46,7 @@ pub struct DisplayData {
 pub struct ClimateSettings {
     /// The period of a master's sensor requests, if the protocol has none of its own.
     pub poll_period: Duration,
-    /// How long the master waits for answers to a request, unless all have answered before, until
-    /// it sends display data; below `poll_period`.
+    /// How long the master waits for answers until it sends display data; below `poll_period`.
     pub gather_time: Duration,
     /// A reading of this age is unknown (K1); at least twice `poll_period`.
     pub reading_limit: Duration,

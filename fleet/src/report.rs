@@ -127,8 +127,7 @@ pub enum Report {
     },
     /// The car did not reach a floor in time (F9): the motor is stopped, and the process must end.
     Hung(#[serde(with = "HangForm")] HangEvidence),
-    /// An operator has commanded something that holds until it is commanded otherwise, or a node has set
-    /// something about its own car, here or elsewhere.
+    /// An operator has commanded something that holds, or a node has set something about its car.
     Setting {
         #[serde(flatten, with = "crate::settings::json")]
         setting: Setting,

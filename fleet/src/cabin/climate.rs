@@ -76,8 +76,7 @@ impl Climate {
         request.into_iter().chain(gather).chain(display).min()
     }
 
-    /// Counted from the last request of any node: if the mastership rotates, the node that is
-    /// master when a request is due makes it.
+    /// Counted from the last request of any node: the mastership may rotate.
     pub(crate) fn request_due(&self, asks: bool) -> Option<Timestamp> {
         let period = self.settings.poll_period;
         asks.then(|| self.requested_at.map_or(Timestamp::START, |at| at + period))
@@ -91,8 +90,7 @@ impl Climate {
         self.requested_at = Some(now);
     }
 
-    /// This node has requested sensor data of these nodes. The request ends with display data even
-    /// if the node is no longer master by then.
+    /// This node has requested sensor data of these nodes. Display data ends that, master or not.
     pub(crate) fn start_gathering(&mut self, waits_for: BTreeSet<NodeId>, now: Timestamp) {
         self.requested_at = Some(now);
         self.gathering = Some(Gathering { until: now + self.settings.gather_time, waits_for });

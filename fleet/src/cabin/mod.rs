@@ -144,8 +144,7 @@ impl Cabin {
         health(disk_works, self.panel_answers(), car_in_service)
     }
 
-    /// Until its first event a panel counts as one that answers. So all nodes that start rank
-    /// alike, however soon each one finds its panel.
+    /// Until its first event a panel counts as one that answers, so that all nodes start alike.
     fn panel_answers(&self) -> bool {
         self.panel.as_ref().map_or(self.car.is_some(), Result::is_ok)
     }
@@ -335,8 +334,7 @@ impl Cabin {
         self.is_dirty = true;
     }
 
-    /// Handles a message of a peer about the climate; returns the answer to that peer. `shows`:
-    /// whether the indicator shows this peer's display data.
+    /// Handles a peer's message about the climate; the answer. `shows`: its display data counts.
     pub(crate) fn handle_message(
         &mut self,
         from: &NodeId,
@@ -358,8 +356,7 @@ impl Cabin {
         None
     }
 
-    /// The data that every indicator is to show, once the answers to this node's request are in
-    /// (V11). Its own indicator shows it from now on.
+    /// The data that every indicator shows from now on, once the answers are in (V11).
     pub(crate) fn display_data_due(&mut self, now: Timestamp) -> Option<DisplayData> {
         let own = (Source::Node(self.own.clone()), self.own_reading());
         let data = self.climate.gathered(own, now)?;

@@ -11,8 +11,7 @@ use super::{Car, CarSettings, CarTimer};
 use crate::model::{Availability, HallCall, Mode, Timestamp};
 use crate::seeded::{SeededBug, is_seeded};
 
-/// How long after an interruption an open door serves nobody. A panel that was lost meanwhile says so
-/// by then, and nobody who waits has seen the car.
+/// How long after an interruption an open door serves nobody: the panel may be lost.
 const UNSEEN: Duration = Duration::from_millis(100);
 
 /// One opening of the door, with all its re-openings.
@@ -27,8 +26,7 @@ const UNSEEN: Duration = Duration::from_millis(100);
 ///                                                    └──► closed
 /// ```
 ///
-/// An opening door is left to open fully: only then is a reported "closed" certainly the end of a
-/// closing, and not a report from before the opening.
+/// An opening door is left to open fully: only then is "closed" surely the end of a closing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct DoorCycle {
     pub(super) floor: Floor,

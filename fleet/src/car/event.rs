@@ -3,8 +3,7 @@ use elevator_driver::{DoorState, Floor};
 use crate::model::{Call, FlightRecord, HallCall, HangEvidence, NodeId, Reason};
 use crate::settings::{RequestId, SessionEnd};
 
-/// An event of a car. Drained with [`poll_event`](super::Car::poll_event) after every call, so that
-/// the queue never holds more than the events of one call.
+/// An event of a car. Drained with [`poll_event`](super::Car::poll_event) after every call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CarEvent {
     Served(Vec<ServedCall>),

@@ -270,8 +270,7 @@ impl Car {
         }
     }
 
-    /// The car is at rest at a floor again after an unplanned stop: classifies the flight that
-    /// missed its stop, if that was the cause.
+    /// The car is at rest at a floor after an unplanned stop: classifies a flight that missed.
     pub(super) fn locate(
         &mut self,
         floor: Floor,
@@ -384,8 +383,7 @@ impl Car {
         }
     }
 
-    /// The stop of a car in flight. A car that brakes for a floor is not sent on, because it might
-    /// come to rest there at the same moment.
+    /// The stop of a car in flight. One that brakes for a floor is not sent on: it may stop there.
     fn retarget(&self, direction: Direction, stop_at: Floor) -> Floor {
         match self.inputs.next_stop {
             Some(next) if stop_at.is_beyond(next, direction) => {

@@ -122,8 +122,7 @@ impl Car {
         &self.settings
     }
 
-    /// The motor command. The motor runs only while the door is reported closed and commanded to
-    /// close, and the stop switch is off (S1).
+    /// The motor command: to run only with the door closed, and the stop switch off (S1).
     #[must_use]
     pub fn motor(&self) -> MotorCommand {
         if self.may_run() { self.state.commands().0 } else { MotorCommand::Stop }
@@ -184,8 +183,7 @@ impl Car {
         }
     }
 
-    /// Handles an event of the panel. Presses are ignored here: the node makes orders of them,
-    /// after asking [`absorbs`](Self::absorbs).
+    /// Handles an event of the panel. Of presses the node makes orders: [`absorbs`](Self::absorbs).
     pub fn handle_panel(&mut self, event: &PanelEvent, now: Timestamp) {
         match event {
             PanelEvent::Connected => self.start_over(OperatingState::Connecting, now),
@@ -208,8 +206,7 @@ impl Car {
         self.advance(now);
     }
 
-    /// Sets what the master wants of the car besides its calls. Takes effect with
-    /// [`set_stops`](Self::set_stops), which has to follow.
+    /// Sets what the master wants besides calls; [`set_stops`](Self::set_stops) has to follow.
     pub fn set_plan(&mut self, plan: CarPlan) {
         self.plan = plan;
     }

@@ -9,8 +9,7 @@ use super::{Car, CarTimer};
 use crate::model::{Availability, CarPhase, Mode, Timestamp};
 
 impl Car {
-    /// The direction in which a car without passengers begins, if it may turn either way: where it
-    /// has been going, or as the master wants it.
+    /// The direction in which a car without passengers begins, if it may turn either way.
     pub(super) fn first_direction(&self) -> Option<Direction> {
         let wanted = self.plan.direction.filter(|_| self.own_calls.is_empty());
         self.direction.or(wanted)

@@ -6,13 +6,11 @@ use crate::dispatch::Kinematics;
 
 /// The settings of a car: its shaft, its times and its limits. `config/node.toml` has the ranges.
 ///
-/// Every time has to be longer than the round trip of the line to the panel; otherwise the car acts
-/// before it knows the result of its last command.
+/// Every time has to be longer than the round trip of the line to the panel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CarSettings {
     pub floors: FloorCount,
-    /// How long the door stays open, from fully open or from the last reason to keep it open. Also
-    /// the time between the two directions of a turn-round.
+    /// How long the door stays open after the last reason, and between both directions of a turn.
     pub dwell: Duration,
     /// How long presses and obstructions may keep the door open in all; longer than two `dwell`s.
     pub nudge_after: Duration,

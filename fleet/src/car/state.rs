@@ -96,8 +96,7 @@ impl Halt {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Closed {
     Freely,
-    /// By nudging: the door does not open again here while there is a stop elsewhere, because
-    /// presses could otherwise hold the car forever.
+    /// By nudging: the door does not open again here while there is a stop elsewhere.
     Nudged,
 }
 

@@ -61,8 +61,7 @@ impl Readings {
             .filter(|(_, _, age)| *age < self.limit || is_seeded(SeededBug::StaleReadingsCount))
     }
 
-    /// The average of the unexpired temperatures in tenths of a degree, rounded half away from
-    /// zero; `None` if there is none (K2).
+    /// The average of the unexpired temperatures in tenths of a degree; `None` without any (K2).
     #[must_use]
     pub(crate) fn temperature(&self, now: Timestamp) -> Option<i16> {
         let degrees = self.fresh(now).filter_map(|(_, reading, _)| reading.temperature);

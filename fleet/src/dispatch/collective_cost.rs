@@ -71,8 +71,7 @@ struct Held {
     stops: StopSet,
 }
 
-/// How long everybody waits; cars and calls are ordered by name, so that ties are resolved
-/// independently of the order of the input.
+/// How long everybody waits; cars and calls are ordered by name, to resolve ties.
 struct Waits<'a> {
     predictor: &'a Predictor,
     cars: &'a [&'a CarSituation],

@@ -95,8 +95,7 @@ pub struct Bank<'a> {
     pub now: Timestamp,
     pub cars: &'a [CarSituation],
     pub demand: &'a [HallDemand],
-    /// Where cars were told to wait by the plan before. A car that may have other places as good
-    /// keeps this one, whether it has set out by now or not.
+    /// Where cars were told to wait by the plan before: they keep it if others are no better.
     pub parked: &'a BTreeMap<NodeId, Floor>,
 }
 

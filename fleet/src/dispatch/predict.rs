@@ -26,8 +26,7 @@ use crate::model::{Availability, CarPhase, CarView, HallCall};
 /// - The door stands open for the dwell and a transfer per call served. A call at an open door is
 ///   served at once; a closing door opens again for it (F18).
 ///
-/// The load is not considered. One call counts as one passenger, and so do all destination calls
-/// from a landing in the same direction.
+/// The load is not considered. All calls from a landing in a direction are one passenger.
 #[derive(Debug, Clone)]
 pub struct Predictor {
     floors: FloorCount,

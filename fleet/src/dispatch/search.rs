@@ -97,8 +97,7 @@ impl<'a, C: Costs> Search<'a, C> {
         Self { costs, routes, holders }
     }
 
-    /// Gives each call without a car to the one that it costs least, beginning with the call that
-    /// would lose most with the second-best.
+    /// Gives each call without a car to the cheapest, beginning with the greatest regret.
     pub(super) fn insert(&mut self) {
         for car in 0..self.routes.len() {
             self.update(car);

@@ -99,8 +99,7 @@ impl StopSet {
         Some((stop, self.heading(stop, way)))
     }
 
-    /// The first stop at `floor` or beyond it: the nearest call in that direction, or else the
-    /// farthest call in the other one, where the car turns.
+    /// The first stop at `floor` or beyond it: the nearest call that way, or else where it turns.
     pub(crate) fn first_from(&self, floor: Floor, direction: Direction) -> Option<Floor> {
         if self.any_at(floor, direction) {
             return Some(floor);

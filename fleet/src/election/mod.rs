@@ -63,8 +63,7 @@ pub trait Election: fmt::Debug + Send {
 
     fn node_state(&self) -> NodeState;
 
-    /// Whether the node has the mastership, whether or not it acts on it: a ring may have several
-    /// tokens for a moment, and one of their holders acts (T8).
+    /// Whether the node has the mastership: of several tokens in a ring, one holder acts (T8).
     fn has_mastership(&self) -> bool {
         self.node_state() == NodeState::Master
     }

@@ -1,5 +1,4 @@
-//! How long to wait before a peer is dialled again. The waits grow, but never by much, because
-//! nothing reports when the cause has gone.
+//! How long to wait before a peer is dialled again: longer each time, but never by much.
 
 use std::time::Duration;
 
@@ -11,8 +10,7 @@ const MOST_DOUBLINGS: u32 = 3;
 /// A dial and its link may take so many times the first wait to join.
 const JOIN_WAITS: u32 = 32;
 
-/// The wait after a dial that failed when so many before it had failed in a row: up to one and a half
-/// times as long, so that two nodes fall out of step.
+/// The wait after so many failed dials in a row; random, so that two nodes fall out of step.
 pub(crate) fn wait(redial_after: Duration, failures: u32, draw: u64) -> Duration {
     let wait = redial_after * (1 << failures.min(MOST_DOUBLINGS));
     wait + wait * u32::try_from(draw % 512).unwrap_or(0) / 1024

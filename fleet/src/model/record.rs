@@ -41,8 +41,7 @@ pub enum RecordState {
     Served(Service),
 }
 
-/// How a press was served, for people. It does not affect the equality of stores: of two services
-/// of one press every merge keeps the shorter wait.
+/// How a press was served, for people: of two services every merge keeps the shorter wait.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Service {
     /// How long the press had waited when it was served: nodes share no clock.

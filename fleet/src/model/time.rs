@@ -4,8 +4,7 @@ use std::fmt;
 use std::ops::{Add, Sub};
 use std::time::Duration;
 
-/// How far before its own start a node can date something: an order that it restores or receives
-/// may have waited for long (F18). In nanoseconds.
+/// How far before its start a node can date something that has waited (F18). In nanoseconds.
 const PAST: u64 = 366 * 24 * 3600 * 1_000_000_000;
 
 const NANOS_PER_SEC: u64 = 1_000_000_000;

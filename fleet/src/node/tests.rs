@@ -261,8 +261,7 @@ fn say(speaker: &mut Node, listener: &mut Node, now: Timestamp) -> Vec<Action> {
     actions
 }
 
-/// The two tell each other their beacons until `until`, each delivered at once; hands back what
-/// the first wanted done in that time.
+/// The two tell each other their beacons until `until`; hands back what the first wanted.
 pub(crate) fn talk(
     one: &mut Node,
     other: &mut Node,

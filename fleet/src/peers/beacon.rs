@@ -14,8 +14,7 @@ pub(super) const MOST_ECHOES: usize = 32;
 /// How many of them are for strangers, which may be restarted nodes or fakes.
 pub(super) const STRANGERS_ECHOED: usize = 4;
 
-/// How many beacons all peers together may send early per period because of changes. In a large
-/// fleet, changes go over links as well.
+/// How many beacons all peers together may send early per period because of changes.
 const MOST_EARLY_OF_ALL: usize = 16;
 
 /// How many a single node may send early in any case.

@@ -32,8 +32,7 @@ use pace::Delay;
 pub(crate) use peer::Peer;
 use window::Order;
 
-/// The most incarnations that are tracked. Beyond it, nodes that don't hear this one are ignored,
-/// so that a flood of strangers costs little.
+/// The most incarnations that are tracked. Of more, those that don't hear this one are ignored.
 const MOST_INCARNATIONS: usize = 512;
 
 /// The most incarnations that are remembered to have ended. Only a process that its peers hear can

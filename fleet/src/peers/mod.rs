@@ -37,8 +37,7 @@ const CLAIM_LIMIT: Duration = Duration::from_secs(1);
 /// master tolerates that for a quarter more: beacons that say that it has given up may be lost.
 const CLAIM_MARGIN: u32 = 4;
 
-/// How long a master keeps a link that does not fit the announced state of its peer: longer than
-/// the peer waits for such a link to sync.
+/// How long a master keeps a link that does not fit the announced state of its peer.
 const MISFIT_LIMIT: Duration = Duration::from_secs(2);
 
 /// The longest time that a difference of stores lasts before it is repaired again.

@@ -19,14 +19,12 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// There are no calls. The version continues, so that a node that becomes master again does not
-    /// reuse the versions of its earlier mastership.
+    /// There are no calls. The version continues: no two masterships share one.
     pub(super) fn clear(&mut self) {
         self.entries.clear();
     }
 
-    /// Another master makes another plan. The passengers of destination calls know their cars, so
-    /// these entries stay until that master says otherwise.
+    /// Another master makes another plan; the passengers of destination calls know their cars.
     pub(super) fn end(&mut self) {
         self.entries.retain(|call, _| call.to.is_some());
     }
@@ -45,8 +43,7 @@ impl Plan {
         self.stamp(0);
     }
 
-    /// The next master continues with the plan. Every entry that a master makes or confirms is
-    /// newer than those that its slaves have inherited.
+    /// The next master continues with the plan. What it confirms is newer than what is inherited.
     pub(super) fn inherit(&mut self, node_state: &NodeState) {
         let version = match node_state {
             NodeState::Master => {

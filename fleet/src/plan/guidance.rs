@@ -84,8 +84,7 @@ impl Guidance {
         is_known || able().next().is_none()
     }
 
-    /// Adopts a plan: a car that can't serve is to do nothing, and none goes to a floor that it
-    /// leaves out. Returns what is new to its car.
+    /// Adopts a plan, without what cars can't do. Returns what is new to its car.
     pub(super) fn adopt(
         &mut self,
         plans: &BTreeMap<NodeId, CarPlan>,
@@ -111,8 +110,7 @@ impl Guidance {
     }
 }
 
-/// Whether something has happened to a car. What it does because of the plan is not news: plans
-/// must not follow from each other (N4).
+/// Whether something has happened to a car that does not follow from its plan (N4).
 fn has_news(before: &CarView, view: &CarView) -> bool {
     let known = |view: &CarView| (view.floor, view.availability, view.locked_out);
     let has_acted = match (before.phase, view.phase) {

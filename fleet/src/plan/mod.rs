@@ -109,8 +109,7 @@ impl Dispatching {
         self.is_dirty = true;
     }
 
-    /// The node of this car has changed its state. It obeys its present master only, so what it was
-    /// told besides its calls may be lost.
+    /// The node of this car has changed its state: what the car was told may be lost.
     pub(crate) fn on_peer_changed(&mut self, car: &NodeId) {
         self.guidance.forget_told(car);
         self.is_dirty = true;

@@ -15,8 +15,7 @@ use crate::model::{NodeId, Timestamp};
 /// How often the plan is reconsidered while calls are open: waiting raises their cost.
 const REPLAN_PERIOD: Duration = Duration::from_secs(1);
 
-/// How long a request may be pending before it counts as lost and is repeated. Much longer than the
-/// largest bank takes on a slow computer.
+/// How long a request may be pending before it is repeated: longer than any plan takes.
 const ANSWER_LIMIT: Duration = Duration::from_secs(5);
 
 /// The number of a request for a plan; it increases.

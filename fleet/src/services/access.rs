@@ -7,8 +7,7 @@
 //!   a press, a trip, an order ──▶ lock_against ▼ ──▶ refused, unless it came with a right
 //! ```
 //!
-//! A lock keeps people from riding to a floor, never from leaving it: hall calls are taken at every
-//! floor. What was promised stays promised.
+//! A lock keeps people from riding to a floor, never from leaving it, and breaks no promise.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

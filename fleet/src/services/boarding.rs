@@ -47,8 +47,7 @@ enum Stage {
 }
 
 impl Boarding {
-    /// The door is open for a destination call with these open presses: those of passengers who
-    /// entered before are among them, unless they are served.
+    /// The door is open for a destination call with these open presses, earlier ones included.
     pub(crate) fn begin(&mut self, call: HallCall, presses: BTreeSet<Dot>, now: Timestamp) {
         if let Some(to) = call.to {
             // The car call of an earlier passenger may have been served: this one needs another.
@@ -69,8 +68,7 @@ impl Boarding {
         self.calls.clear();
     }
 
-    /// The car's door is open at this floor: who wanted to go there has arrived, though the car call
-    /// may have been served as soon as it was placed.
+    /// The door is open at this floor: who wanted to go there has arrived.
     pub(crate) fn arrive(&mut self, at: Floor) {
         for trip in self.calls.values_mut().filter(|trip| trip.to == at) {
             trip.stage = Stage::Placed;

@@ -10,8 +10,7 @@ use crate::car::{Car, FireKey};
 use crate::model::{NodeId, Timestamp};
 use crate::settings::{Setting, Settings};
 
-/// How long the key stands in a position before every node knows. Contacts bounce for less, and a switch
-/// passes the positions between two others in less.
+/// How long the key stands in a position before every node knows: contacts bounce for less.
 const SETTLED: Duration = Duration::from_millis(200);
 
 /// What the panel of this node's car says of its key switch.
@@ -77,8 +76,7 @@ pub(crate) fn end_of_hang(bank: &Bank<'_>) -> Option<Setting> {
 mod tests {
     use super::*;
 
-    /// A contact bounces, a switch passes positions, and a spring takes the key back from *recall all*.
-    /// A key that was turned while its node was off is a command.
+    /// A contact bounces, a switch passes positions, a spring takes the key back; a node was off.
     #[test]
     fn a_turn_of_the_key_is_a_command_once_it_stands() {
         let (mut watch, mut now, mut known) =

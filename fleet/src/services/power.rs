@@ -27,8 +27,7 @@ use crate::model::{
 use crate::seeded::{SeededBug, is_seeded};
 use crate::settings::{EmergencyPower, Key, Setting, Settings, Turn};
 
-/// How long a master gives no turn after a node has stopped following it: many times as long as it
-/// takes until a node notices that it is cut off.
+/// How long a master gives no turn after a node has stopped following: that one knows it by then.
 const HOLD_OFF: Duration = Duration::from_secs(10);
 
 /// How long a car may stay where it is in its turn before it is the next one's.

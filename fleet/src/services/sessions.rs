@@ -29,8 +29,7 @@ use crate::settings::{
 /// The longest time for which a robot may have a door held open at a floor, in seconds.
 pub const LONGEST_HOLD: u16 = 120;
 
-/// How long a session may have a car, whatever the robot asks for meanwhile. The node of the car
-/// counts, and begins anew after a restart.
+/// How long a session may have a car, by the node of the car, which begins anew at a restart.
 const LONGEST_SESSION: Duration = Duration::from_mins(10);
 
 /// How long a session waits for a car.

@@ -1,5 +1,4 @@
-//! Settings: what operators command the fleet until they command something else, what nodes set
-//! about their own cars, and what programs have asked for.
+//! Settings: what operators command, what nodes set about their cars, what programs ask for.
 //!
 //! A setting is a register: a [`Key`] and the latest [`Setting`]. Every node has all of them, on
 //! disk as well. Of two with one key the one that has come further wins, then the later
@@ -37,8 +36,7 @@ pub use self::text::{By, Name, TextError, Why, Words, is_hidden};
 /// dropped, so that all nodes keep the same ones.
 pub const MOST_SETTINGS: usize = 512;
 
-/// The greatest counter of a version. Nobody gives so many commands; a greater one is refused, so
-/// that no node can use up the counters of the others.
+/// The greatest counter of a version, so that no node can use up those of the others.
 const MOST_CHANGES: u64 = 1 << 48;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -94,8 +94,7 @@ pub enum Setting {
     KeySwitch(NodeId, KeySwitch),
     /// A bearer token of this name; `None` once it is revoked.
     Token(Name, Option<Token>),
-    /// Why a car hung; `None` once it runs again. Its node sets it before it ends, so that every other
-    /// one can show the evidence, also after a restart.
+    /// Why a car hung; `None` once it runs again. Its node sets it before it ends.
     Hang(NodeId, Option<HangEvidence>),
     /// What a program has asked for, and what came of it.
     Request(Request),
@@ -188,8 +187,7 @@ pub struct PriorityCall {
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct EmergencyPower {
-    /// How many cars the fleet has, as far as was known where it was commanded, or to any master since.
-    /// Turns are given by a master that most of them follow.
+    /// How many cars the fleet has, as far as any master knew: most of them have to follow.
     pub cars: u16,
     /// The car that is to serve once all are down.
     pub serving: Option<NodeId>,

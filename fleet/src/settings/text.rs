@@ -21,8 +21,7 @@ pub enum TextError {
     Empty,
 }
 
-/// Whether a character shows nothing, or changes how others show. What people write on record has
-/// none, so that it reads as it was written.
+/// Whether a character shows nothing, or changes how others show, which texts must not.
 #[must_use]
 pub fn is_hidden(char: char) -> bool {
     char.is_control()

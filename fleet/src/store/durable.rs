@@ -57,8 +57,7 @@ impl Store {
         }
     }
 
-    /// The disk works again, and holds this: what the node did not know of it, it takes in. Then the
-    /// disk gets everything, and counts once it has it (P5).
+    /// The disk works again, and holds this. It gets everything else before it counts (P5).
     pub(crate) fn regain_disk(&mut self, restored: &Restored, now: Timestamp) {
         let Restored { records, settings, .. } = restored;
         self.merge_settings(settings, None);

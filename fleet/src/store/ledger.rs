@@ -7,8 +7,7 @@ use super::{Change, Item, Lsn, Restored};
 use crate::model::{Dot, FlightRecord, Term, Timestamp};
 use crate::seeded::{SeededBug, is_seeded};
 
-/// How many batches may be in flight to the disk. Further changes share the next batch: a full queue of
-/// the writer would count as a failed disk.
+/// How many batches may be in flight to the disk. Further changes share the next batch.
 const MOST_UNWRITTEN: u64 = 16;
 
 /// How long a batch may be in flight. Then the disk hangs.

@@ -13,8 +13,7 @@ use crate::seeded::{SeededBug, is_seeded};
 pub(crate) use self::bounds::MOST_OPEN_TRIPS;
 pub(crate) use self::entry::Entry;
 
-/// The most entries of a register, and the most incarnations that it remembers as absorbed. To
-/// forget one costs at most one more service.
+/// The most entries of a register. To forget one costs at most one more service.
 const MOST_INCARNATIONS: usize = 4;
 
 /// Every order that this node knows of (F4).

@@ -23,8 +23,7 @@ impl Store {
         StoreDigest { term, digest: self.digest(), durable: self.ledger.all_durable() }
     }
 
-    /// The parts of state transfers that are due, over the links that stand. Changes made meanwhile go to
-    /// the outboxes of the peers, like all changes.
+    /// The parts of state transfers that are due, over the links that stand.
     pub(crate) fn states_due(
         &mut self,
         stands: impl Fn(LinkId) -> bool,

@@ -42,8 +42,7 @@ impl Promise {
         }
     }
 
-    /// The set of peers that are heard has changed, so the next [`review`](Self::review) has to
-    /// look at every order that is not promised.
+    /// Other peers are heard: the next [`review`](Self::review) has to look at every order.
     pub(super) fn invalidate(&mut self) {
         self.is_dirty = true;
     }

@@ -250,7 +250,6 @@ impl Store {
             self.promise.record(dot, peer, holding);
         }
         // A peer that holds it as served sends the service once it knows that this node lacks it.
-        // One that does not keep it does not need it.
         if is_held || served {
             self.replication.acked(peer, &Item::Press(dot));
         }

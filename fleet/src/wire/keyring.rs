@@ -1,7 +1,6 @@
 //! The fleet key: what proves that a message comes from a node of the fleet.
 //!
-//! Each purpose has its own key, derived with the fleet's name, so that a message of one fleet
-//! or of one purpose is worth nothing in another.
+//! Each fleet and purpose has its own key: a message is worth nothing in another.
 
 use std::fmt;
 

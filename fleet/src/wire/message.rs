@@ -35,8 +35,7 @@ pub struct Beacon {
     pub durable: bool,
     /// Asks the receiver for a beacon in return, at once.
     pub probe: bool,
-    /// The last beacon received from each peer. A peer that finds its current nonce and a recent
-    /// sequence here knows that it is heard.
+    /// The last beacon received from each peer, which thus knows that it is heard.
     pub echoes: Vec<Echo>,
     /// Changes of settings, orders, plan and car.
     pub delta: Delta,
@@ -139,8 +138,7 @@ pub enum Frame {
     Digest(StoreDigest),
     /// The sender has received a part of the peer's state and is ready for the next.
     Next,
-    /// What the master wants the receiver's car to do besides serving its calls. It replaces what it
-    /// wanted before, and ends with the link.
+    /// What the master wants the receiver's car to do besides its calls, while the link stands.
     CarPlan(CarPlan),
 }
 

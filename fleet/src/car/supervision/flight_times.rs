@@ -7,8 +7,7 @@ use elevator_driver::{Floor, FloorCount};
 
 use crate::model::{FlightRecord, Leg, LegEnd};
 
-/// The times of all legs. Bounded: a shaft with 254 floors has about 2,000 legs between neighbours,
-/// and at most [`MOST_LEGS`] are kept.
+/// The times of all legs; at most [`MOST_LEGS`] are kept.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(in crate::car) struct FlightTimes {
     legs: BTreeMap<Leg, Samples>,

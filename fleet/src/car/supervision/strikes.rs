@@ -67,8 +67,7 @@ enum Recovery {
 impl Strikes {
     /// How many consecutive flights off target are a hang.
     pub(in crate::car) const LIMIT: u8 = 6;
-    /// How many consecutive searches may find no floor: one each way, because the sensors at both
-    /// ends may be dead near where the car came from.
+    /// How many consecutive searches may find no floor: one each way, for dead end sensors.
     const FREE_SEARCHES: u8 = 2;
 
     /// Counts a strike; `first_back_off` is doubled for each further one.

@@ -1,5 +1,4 @@
-//! Faults of the drive and of the sensors: the car leaves the group, and latches if its motor is
-//! driven without progress, whatever else fails.
+//! Faults of the drive and of the sensors: the car leaves the group, and may latch.
 
 use std::time::Duration;
 

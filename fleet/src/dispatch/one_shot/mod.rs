@@ -154,8 +154,7 @@ impl Bank {
         Ok(Self { floors, calls: calls.collect(), cars: cars.to_vec() })
     }
 
-    /// The index of the car of every hall call; from the bottom, up before down. With few calls the
-    /// plan is the best there is, with more it is close.
+    /// The index of the car of every hall call, from the bottom, up before down.
     #[must_use]
     pub fn assign(&self, rules: &Rules) -> Vec<(HallCall, usize)> {
         let is_few = is_affordable(self.calls.len(), self.cars.len());

@@ -263,8 +263,7 @@ impl Ballot {
         }
     }
 
-    /// Updates the peers. Messages from unknown nodes do not count (V12), nor does a reset from
-    /// a node that is no regular leader (V7).
+    /// Updates the peers. Messages from unknown nodes do not count, nor cabins' resets (V7, V12).
     fn event<'a>(&mut self, input: &Input<'a>) -> Option<Event<'a>> {
         match *input {
             Input::Start => Some(Event::Start),

@@ -15,8 +15,7 @@
 //! The source has no value for what is not known. An unknown temperature is the text `--` and the
 //! number −128; an unknown illuminance is 255, so a unit sends 254 for full light.
 //!
-//! The text and the number of an information packet are one temperature: they differ by less than
-//! one degree, or the packet is damaged.
+//! The text and the number of an information packet differ by less than one degree.
 
 use super::Message as Ballot;
 use crate::climate::{DisplayData, Reading, temperature_text, whole_degrees};
@@ -149,8 +148,7 @@ fn temperature(bytes: [u8; TEXT], number: Option<i8>) -> Result<Option<i16>, Pac
     if apart < 10 { Ok(Some(tenths)) } else { Err(PacketError::Temperature) }
 }
 
-/// A number in the forms in which a program prints one: blanks before it, either sign, decimals or
-/// none. What is finer than a tenth is cut off.
+/// A number as programs print one; what is finer than a tenth is cut off.
 fn tenths(text: &str) -> Option<i16> {
     let text = text.trim_matches(' ');
     let (sign, size) = match text.strip_prefix('-') {

@@ -368,8 +368,7 @@ impl Election for Bully {
         (self.estimate(), &self.node) > (master.estimate, &master.node)
     }
 
-    /// A master gets a bonus, the larger one if a node follows it: it stays master until another
-    /// node is clearly fitter, whatever causes an election.
+    /// A master gets a bonus, the larger one if a node follows it, so that it stays master.
     fn estimate(&self) -> u32 {
         if self.leads() {
             self.settings.as_master(self.fitness, !self.followers.is_empty())

@@ -1,5 +1,4 @@
-//! A few nodes under the model checker: besides what may always happen, a peer is lost at one end
-//! only, at any time and as often as it likes.
+//! A few nodes under the model checker: also, a peer is lost at one end only.
 
 use super::*;
 use crate::election::testing::model::{

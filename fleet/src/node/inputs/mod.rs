@@ -91,8 +91,7 @@ impl Node {
         node
     }
 
-    /// The same, with a schedule by which idle cars wait while it is master: see
-    /// [`handle_local_time`](Self::handle_local_time).
+    /// With a schedule for idle cars: see [`handle_local_time`](Self::handle_local_time).
     #[must_use]
     pub fn with_schedule(mut self, schedule: Schedule) -> Self {
         self.dispatching.set_schedule(schedule);
@@ -408,8 +407,7 @@ impl Node {
         self.settle(now);
     }
 
-    /// The loop woke up `late` after its deadline. On a busy machine the peers are as late, so
-    /// their silence is tolerated for longer for a while.
+    /// The loop woke up `late` after its deadline: peers may be as late, and get more time.
     pub fn handle_delay(&mut self, late: Duration, now: Timestamp) {
         self.peers.membership.note_delay(late, now);
     }

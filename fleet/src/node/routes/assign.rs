@@ -65,8 +65,7 @@ impl Node {
         self.dispatching.plan.car(call)
     }
 
-    /// Whether the car of this node can serve a hall call at present: it may wait until it tries a drive
-    /// or a floor again that has failed it.
+    /// Whether the car of this node can serve a hall call at present.
     #[must_use]
     pub fn can_serve(&self, call: HallCall, now: Timestamp) -> bool {
         let serves = |view: CarView| Predictor::can_serve(&view) && view.reaches(call);

@@ -68,8 +68,7 @@ impl Node {
         self.route_store(now);
     }
 
-    /// Compares the peer's digest with this node's. Equal digests acknowledge everything at once; a
-    /// difference that lasts is repaired (O7).
+    /// Compares digests. Equal ones acknowledge everything; a lasting difference is repaired (O7).
     pub(in crate::node) fn compare(&mut self, beacon: &Beacon, now: Timestamp) {
         let (node, digest) = (&beacon.hello.node, beacon.digest);
         if digest == self.store.digest() {

@@ -65,8 +65,7 @@ impl Node {
         self.report(change.report());
     }
 
-    /// Fires every election timer that is due and still armed when its turn comes: a timer that
-    /// fires may stop or restart the next one.
+    /// Fires every election timer that is due and still armed when its turn comes.
     pub(in crate::node) fn fire_election_timers(&mut self, now: Timestamp) {
         for (at, timer) in self.leadership.due(now) {
             if self.leadership.take_due(&timer, at) {

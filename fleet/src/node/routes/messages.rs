@@ -117,8 +117,7 @@ impl Node {
         self.actions.push_back(Action::Packet { to, bytes });
     }
 
-    /// A packet arrived from this address on the protocol's own port. This node's own packets,
-    /// which the network returns, are ignored.
+    /// A packet arrived on the protocol's own port. This node's own packets are ignored.
     pub fn handle_packet(&mut self, from: Ipv4Addr, bytes: &[u8], now: Timestamp) {
         if self.leadership.profile().carrier == Carrier::Packet && from != self.hello.address {
             match packet::decode(bytes) {

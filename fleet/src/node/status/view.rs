@@ -322,8 +322,7 @@ impl Node {
         details
     }
 
-    /// What has become of a call that a program has placed, as long as the fleet remembers its
-    /// request; `None` for a session that is no trip.
+    /// What has become of a program's call, as far as known; `None` for a session that is no trip.
     #[must_use]
     pub fn followed_call(&self, id: RequestId) -> Option<FollowedCall> {
         match self.settings().request(id)?.clone() {

@@ -41,8 +41,7 @@ fn the_stop_switch_and_an_open_door_stop_the_motor_before_all_else() {
     }
 }
 
-/// The motor first; then the disk, which the lamp waits for; then those who hold the order as well; the
-/// plan last, as it takes the longest.
+/// The motor, the disk for the lamp, others who hold the order; the plan takes the longest.
 #[test]
 fn what_follows_from_a_press_goes_out_in_one_order() {
     let (mut node, now) = cabin(1);

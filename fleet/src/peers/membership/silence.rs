@@ -54,8 +54,7 @@ impl Membership {
 
     /// When the first incarnation has to be probed or dropped, and which one.
     fn next_deadline(&self, now: Timestamp) -> Option<(Timestamp, Option<Nonce>)> {
-        // This runs for every other beacon. As a rule all peers have the same period and limits, and only
-        // the name of one that might come first is looked up.
+        // This runs for every other beacon: limits are reused, and few names looked up.
         let mut latest: Option<((Duration, Duration, Duration), Limits)> = None;
         let mut first: Option<(Timestamp, Option<Nonce>)> = None;
         let mut between = None;
@@ -85,8 +84,7 @@ impl Membership {
         first
     }
 
-    /// This incarnation was heard. If it was the next one to check, finds another one; otherwise
-    /// the process would wake once a period for nothing.
+    /// This incarnation was heard. If it was the next one to check, finds another one.
     pub(super) fn defer_check(&mut self, incarnation: Nonce, now: Timestamp) {
         if self.check_at.is_some_and(|(_, next)| next == Some(incarnation)) {
             self.check_at = self.next_deadline(now);

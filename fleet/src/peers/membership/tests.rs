@@ -68,8 +68,7 @@ fn members() -> Membership {
     members
 }
 
-/// A recorded run of beacons, sent again in its order while the peer's own are late or lost, does not
-/// bring the peer's earlier state back.
+/// A recorded run of beacons that is sent again does not bring the peer's earlier state back.
 #[test]
 fn a_run_of_beacons_that_is_sent_again_is_not_the_latest() {
     let (mut members, peer) = (members(), hello("B", 2, 7));
@@ -141,8 +140,7 @@ fn conflicts_are_listed_while_they_show() {
     assert_eq!(members.conflicts().recent(later).count(), 16, "a flood is not listed in full");
 }
 
-/// Packets of a process may be under way for a while after its end: they must not bring it back in
-/// the place of the next one (E1, E4).
+/// E1, E4: late packets of a process that has ended do not bring it back.
 #[test]
 fn a_late_beacon_does_not_bring_back_a_process_that_has_ended() {
     let (mut members, ended, next) = (members(), hello("B", 2, 7), hello("B", 2, 8));
@@ -221,8 +219,7 @@ fn lost_after(runs_every: u64, loses_every: u64) -> Duration {
     panic!("it is never lost");
 }
 
-/// H1: where peers are often held up, silence says less, and a fleet that flaps serves nobody. A beacon
-/// that is missing was lost, not late.
+/// H1: where peers are often held up, silence says less. A missing beacon was lost, not late.
 #[test]
 fn a_peer_that_is_often_late_is_lost_later_and_one_whose_beacons_get_lost_is_not() {
     let (dead_after, period) = (MeshTimes::default().dead_after, Duration::from_millis(25));

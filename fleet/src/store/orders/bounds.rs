@@ -32,8 +32,7 @@ impl OrderStore {
         !is_trip_too_many && !is_elsewhere_too_often
     }
 
-    /// Whether the store takes a record of this origin. Of too many, the last one by name without open
-    /// orders has to go, so that all stores keep the same.
+    /// Whether the store takes a record of this origin; the last one by name without orders goes.
     pub(super) fn make_room_for(
         &mut self,
         origin: &NodeId,
