@@ -241,7 +241,7 @@ impl Car {
             return self.state;
         }
         self.head(Some(direction));
-        self.supervision.strikes.depart();
+        self.supervision.strikes.settle();
         self.events.push_back(CarEvent::Departed);
         OperatingState::Moving { direction, stop_at, flight: Flight::Starting { since: now } }
     }

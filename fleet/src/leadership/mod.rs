@@ -313,8 +313,7 @@ impl Leadership {
         is_due
     }
 
-    /// Whether to ignore a master because a lower peer has probably just become one too: otherwise
-    /// the survivors of a master follow one another in chains.
+    /// Whether to ignore a master because a lower peer has probably just become one too.
     pub(crate) fn waits_for_a_better(
         &self,
         peer: &NodeId,

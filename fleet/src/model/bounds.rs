@@ -4,8 +4,7 @@
 //! Without a bound, a single number near the end of its range, sent by one faulty node, would stay
 //! with the whole fleet and leave no number to continue with.
 
-/// The furthest that one message can move a number. No fleet counts that far in its lifetime, and
-/// it would take billions of such messages to reach the end.
+/// The furthest that one message can move a number; no fleet counts that far.
 pub(crate) const JUMP: u64 = 1 << 32;
 
 /// The number to adopt when a node that knows `known` receives another one.

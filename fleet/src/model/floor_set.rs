@@ -5,8 +5,7 @@ use std::num::NonZero;
 use elevator_driver::{Direction, Floor, FloorCount};
 use serde::{Deserialize, Serialize};
 
-/// A set of floors, a bit a floor. The predictor asks for the next stop some hundred thousand
-/// times per plan, for which a tree is too slow.
+/// A set of floors, a bit a floor: a tree is too slow for the predictor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct FloorSet([u64; 4]);
 

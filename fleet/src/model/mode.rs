@@ -8,8 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Unavailable;
 
-/// The service mode of a car, the least restrictive first: see
-/// [`Car::mode`](crate::car::Car::mode).
+/// The service mode of a car, the least restrictive first: see `Car::mode`.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
@@ -18,23 +17,19 @@ pub enum Mode {
     /// The group assigns hall calls to it.
     #[default]
     InService,
-    /// The group assigns hall calls to it, and at each stop its door waits for an attendant, who
-    /// presses the button of the floor to go to.
+    /// The group assigns hall calls to it; at each stop its door waits for its attendant's button.
     Attendant,
-    /// It takes no hall call until it has been at the floor of its priority call, and serves its
-    /// car calls on the way. No operator sets it by its name.
+    /// It serves its car calls, and then a priority call. No operator sets it by its name.
     Priority,
     /// It serves its car calls only, and keeps its door open until the next one (ASME A17.1
     /// *independent service*).
     Independent,
-    /// It takes its riders where they have asked to go, and then stays where it is with its door
-    /// closed. A button in it opens the door there.
+    /// It takes its riders where they want to go, and then stays where it is, its door closed.
     OutOfService,
     /// It goes to the recall floor when it is its turn, and keeps its door open there (ASME A17.1
     /// *emergency power*). No operator sets it by its name.
     EmergencyPower,
-    /// It goes to the recall floor without a stop, and keeps its door open there (ASME A17.1 *Phase I
-    /// emergency recall operation*, EN 81-73).
+    /// It goes to the recall floor, and keeps its door open there (ASME A17.1 *Phase I*, EN 81-73).
     FireRecall,
     /// A firefighter drives it from within, floor by floor (ASME A17.1 *Phase II*).
     FireService,
@@ -82,8 +77,7 @@ impl Mode {
         }
     }
 
-    /// Why no hall call may be assigned to a car in this mode, as beacons say it: those of the same
-    /// restriction share a word. `None` if some may.
+    /// Why no hall call may be assigned to a car in this mode, as beacons say it.
     pub(crate) fn unavailable(self) -> Option<Unavailable> {
         match self {
             Self::InService | Self::Attendant => None,

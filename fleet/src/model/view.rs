@@ -166,8 +166,7 @@ impl Unavailable {
     }
 }
 
-/// Why no hall call may be assigned to a car, as people are told: beacons call a car on a priority
-/// call *independent*, as they have no other word for it.
+/// Why no hall call may be assigned to a car, as people are told; beacons have fewer words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {
     /// Its mode, which an [`Unavailable`] can't name.

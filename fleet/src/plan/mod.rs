@@ -151,10 +151,9 @@ impl Dispatching {
         Some(PlanRequest { version, now, cars, demand, parked, parking })
     }
 
-    /// Adopts a plan, without calls that are no longer open. If the planned car of a call can't
-    /// serve it, the call stays with its present car, if that one can. A destination call stays
-    /// with its car as long as that one can serve it; such a car may be `outside` the group for a
-    /// while. Returns the changed entries.
+    /// Adopts a plan, without calls that are no longer open. A call whose planned car can't serve
+    /// it stays with its present car, as a destination call does in any case, also with a car
+    /// `outside` the group for a while. Returns the changed entries.
     pub(crate) fn adopt(
         &mut self,
         mut plan: Assignments,

@@ -32,8 +32,7 @@ pub use self::setting::{
 };
 pub use self::text::{By, Name, TextError, Why, Words, is_hidden};
 
-/// The most settings of a fleet, requests apart. Of more, those with the greatest [`Key`]s are
-/// dropped, so that all nodes keep the same ones.
+/// The most settings of a fleet, requests apart. Those with the greatest [`Key`]s are dropped.
 pub const MOST_SETTINGS: usize = 512;
 
 /// The greatest counter of a version, so that no node can use up those of the others.

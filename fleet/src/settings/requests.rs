@@ -17,8 +17,7 @@ pub const MOST_REQUESTS: usize = 512;
 /// which takes a faulty node, all nodes keep those with the least names.
 const MOST_OPEN: usize = 64;
 
-/// The name of a program's request: a passenger's call, a robot's trip or a robot's session, which
-/// has the same name. Displayed as 24 hexadecimal digits.
+/// The name of a program's request, and of its trip or session; as 24 hexadecimal digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RequestId {
     pub owner: u32,

@@ -130,11 +130,7 @@ impl Strikes {
         self.landed.take().map(|landing| landing.floor)
     }
 
-    pub(in crate::car) fn depart(&mut self) {
-        self.settle();
-    }
-
-    fn settle(&mut self) {
+    pub(in crate::car) fn settle(&mut self) {
         match self.landed.take().map(|landing| landing.by) {
             Some(FoundBy::Standstill) => *self = Self::default(),
             Some(FoundBy::Homing) => self.searches = 0,

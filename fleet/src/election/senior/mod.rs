@@ -73,8 +73,7 @@ pub struct Settings {
     pub master_loss: Duration,
     /// How long an attempt waits for a master's answer (M3, M6).
     pub answer_wait: Duration,
-    /// How many attempts have to go unanswered before a node may lead (M6). Together they take
-    /// longer than a node that starts needs to find the others.
+    /// How many attempts go unanswered before a node may lead (M6): longer than a start takes.
     pub attempts: u32,
     /// Between two requests of a master, for executors or for sensor data (M7).
     pub request_period: Duration,

@@ -105,8 +105,7 @@ fn units_agree_whatever_happens() {
     walk(3, true, settings, 5_148);
 }
 
-/// M3 to M9: a master that the mesh has lost, or that reports that it is none, is followed until
-/// its requests have failed to come for the interval.
+/// M3 to M9: a master is followed until its requests have failed to come for the interval.
 #[test]
 fn units_agree_as_in_the_source() {
     walk(2, false, Settings::source(), 660);

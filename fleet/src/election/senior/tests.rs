@@ -65,8 +65,7 @@ fn waiting_master() -> Senior {
     second
 }
 
-/// M3, C5: a node that says that it does not lead sends no sensor requests. In the source nobody
-/// says so, and only silence tells of a loss.
+/// M3, C5: in the source nobody says that it does not lead, and only silence tells of a loss.
 #[test]
 fn a_master_that_is_lost_or_leads_no_longer_counts_as_lost_unless_set_as_in_the_source() {
     let seeks = || vec![stops(Timer::MasterLoss), all(Message::NeedMaster), arms(Timer::Answer)];
@@ -105,8 +104,7 @@ fn a_higher_address_that_needs_a_master_too_clears_the_flag() {
     }
 }
 
-/// M2, M4, M9: operators are told of equal ranks, of which the lower name is above. A control unit
-/// that followed another leads again as soon as it is alone.
+/// M2, M4, M9: operators are told of equal ranks. A control unit alone leads again.
 #[test]
 fn of_two_equal_ranks_the_lower_name_prevails() {
     let same = |index| Candidate { mac: candidate(7).mac, ..candidate(index) };
@@ -161,8 +159,7 @@ fn an_executor_follows_its_master_and_those_above_it() {
     );
 }
 
-/// M1, M7, M9: requests go to all, answers to the node that asked, and to another master. That the
-/// lower of two yields is in the model.
+/// M1, M7, M9: requests go to all, answers to who asked. Who yields is in the model.
 #[test]
 fn a_waiting_master_becomes_a_master_with_its_first_executor() {
     let request = || Given::Fired(Timer::Request.into());

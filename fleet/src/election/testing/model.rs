@@ -38,8 +38,7 @@ const CALMS: (usize, u64) = (500, 100);
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bounds {
     pub(crate) nodes: usize,
-    /// A message arrives at any time, any number of times, until it is lost. While this many are
-    /// under way further ones are lost at once.
+    /// A message arrives at any time, any number of times. More than this are lost at once.
     pub(crate) messages: usize,
     /// Beacons and losses come at once, before anything else happens; otherwise at any later moment.
     pub(crate) is_instant: bool,

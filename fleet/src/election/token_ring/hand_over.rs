@@ -137,8 +137,7 @@ impl TokenRing {
         }
     }
 
-    /// The next node does not take the token: it stays here for another hold time, so that two
-    /// nodes that disagree don't pass it to and fro.
+    /// The next node does not take the token: it stays here for another hold time.
     pub(super) fn on_refused(
         &mut self,
         from: &Member,
@@ -168,8 +167,7 @@ impl TokenRing {
         }
     }
 
-    /// The token under a generation of this node's own, later than all that it knows. The one
-    /// under the former generation may have arrived elsewhere.
+    /// The token under a later generation: the former one may have arrived elsewhere.
     pub(super) fn renewed(&mut self, token: &Token) -> Token {
         self.update_seen(&token.stamp, token.count);
         let generation: Generation = self.fresh_generation();

@@ -16,8 +16,7 @@ pub enum Message {
     Pass(Token),
     /// The token has arrived; its sender is released (T5).
     Accepted(Stamp),
-    /// The hand-over with this stamp does not count, because its receiver has `seen` a later token or
-    /// is frozen. The sender keeps the token (T5).
+    /// The hand-over with this stamp does not count: its receiver has `seen` a later token (T5).
     Refused { stamp: Stamp, seen: Stamp },
     /// *Wait*: a holder has heard another and begins an exchange with it (T8).
     Wait(Exchange),

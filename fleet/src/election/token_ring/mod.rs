@@ -265,8 +265,7 @@ impl TokenRing {
         self.count = self.count.max(bounded(self.count, count));
     }
 
-    /// A stamp with what it may be ahead of the latest that is known, so that there is a later
-    /// generation and a later hop whatever is heard.
+    /// A stamp no further ahead than may be, so that there is always a later one.
     fn bounded(&self, stamp: &Stamp) -> Stamp {
         let Generation { number, .. } = self.seen.generation;
         let generation = Generation {

@@ -8,8 +8,7 @@ use crate::model::{Nonce, Protocol};
 /// defaults suit a LAN with 40 ms of jitter and 5 % of loss.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Settings {
-    /// T: between two signs of life of a holder. Longer than `acknowledgement_wait`, so that a
-    /// hand-over that fails is no loss of the token.
+    /// T: between two signs of life of a holder. Longer than `acknowledgement_wait`.
     pub t: Duration,
     /// So much longer than T a waiting node waits before it recovers the token.
     pub grace: Duration,

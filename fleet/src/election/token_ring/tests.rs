@@ -150,8 +150,7 @@ fn the_next_is_the_first_above_or_the_lowest_of_all() {
     assert_eq!(said(&outputs)[0].0, Some(name(3)), "N3 comes after N2");
 }
 
-/// T4, T8: three searches, then it serves alone and says so, goes on searching each T and a bit, and
-/// counts its computations, neither searches nor hand-overs.
+/// T4, T8: three searches, then it serves alone and says so, goes on searching, and counts.
 #[test]
 fn a_holder_that_nobody_answers_serves_alone() {
     let settings = Settings::default();
@@ -208,8 +207,7 @@ fn the_turn_to_claim_goes_by_rank_behind_the_last_holder() {
     }
 }
 
-/// T7: any holder ends a claim, and so does who has heard one; of two claims the higher number
-/// counts, then the lower address, and the worse is answered.
+/// T7: of two claims the higher number counts, then the lower address; the worse is answered.
 #[test]
 fn a_claim_ends_by_an_objection_a_holder_or_a_better_claim() {
     let first = holder(1, &[2, 3]);
