@@ -124,7 +124,7 @@ fn a_press_that_this_node_will_make_is_not_taken_from_it() {
     assert!(one.orders().is_open(&call(2)));
 }
 
-/// E3: a term that nobody can have reached leaves a next one, in whatever it comes, also from the disk.
+/// E3: a term that nobody can have reached leaves a next one, wherever it comes from.
 #[test]
 fn there_is_a_term_after_the_greatest_that_is_told() {
     let (mut master, mut slave, now) = pair();
