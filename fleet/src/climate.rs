@@ -81,8 +81,8 @@ impl ClimateSettings {
         }
     }
 
-    /// The backlight for this illuminance: `brightness_least` in the dark, more with the square root
-    /// of the light, as the eye sees it, up to `brightness_most`. An unknown illuminance has
+    /// The backlight for this illuminance: `brightness_least` in the dark, more with the square
+    /// root of the light, as the eye sees it, up to `brightness_most`. An unknown illuminance has
     /// `brightness_most`: what dazzles can still be read.
     pub(crate) fn brightness(&self, illuminance: Option<u8>) -> u8 {
         let (least, most) = (self.brightness_least, self.brightness_most);

@@ -3,7 +3,8 @@
 //! Time and seeds come in as arguments, actions go out as values; the driver of the brain performs
 //! them. [`node::Node`] is the entry point; [`model`] and [`wire`] are its language.
 //!
-//! A node that is alone serves its own landing: its lamp is lit as soon as the order is on its disk.
+//! A node that is alone serves its own landing: its lamp is lit as soon as the order is on its
+//! disk.
 //!
 //! ```
 //! use std::net::Ipv4Addr;

@@ -122,7 +122,8 @@ seeded_bugs! {
     PriorityServesHalls,
     /// A fire recall goes on dropping orders when it is over (O1).
     RecallNeverEnds,
-    /// A setting goes over the links that stand when it is given, and to nobody who comes later (O7).
+    /// A setting goes over the links that stand when it is given, and to nobody who comes later
+    /// (O7).
     SettingsSentOnce,
     /// On emergency power every car has its turn at once (S1).
     EveryCarHasItsTurn,
@@ -134,8 +135,8 @@ seeded_bugs! {
     HangDetectedEarly,
     /// A hang is reported before the motor is stopped (H6).
     HangReportedBeforeStop,
-    /// A car that hung starts again with the next start of its node, as if it had no latch (H3). The
-    /// latch is the process's, so the lab's machines have this defect.
+    /// A car that hung starts again with the next start of its node, as if it had no latch (H3).
+    /// The latch is the process's, so the lab's machines have this defect.
     LatchNotPersisted,
     /// An average is over readings of any age (K2).
     StaleReadingsCount,

@@ -19,7 +19,8 @@ pub enum CarEvent {
     FloorUnreachable(Floor),
     /// The drive did not report that it runs after the command; it is retried after a while.
     DriveRefused,
-    /// A flight did not end at its stop, or went the wrong way: see [`HangCause::OffTarget`](crate::model::HangCause::OffTarget).
+    /// A flight did not end at its stop, or went the wrong way: see
+    /// [`HangCause::OffTarget`](crate::model::HangCause::OffTarget).
     OffTarget {
         stop_at: Floor,
         /// The floor at which the car is, or `None` between two.

@@ -7,9 +7,10 @@
 //!      └─────────────────────── key elsewhere, seen by the panel ──────────────────┘
 //! ```
 //!
-//! Phase II begins with a turn of the key in a car that has been recalled, so that neither a command
-//! nor the place of the car can begin it: nobody may be in the car. And only the key ends it: while
-//! the firefighter is on a floor, the car waits there, whatever is commanded or restarted.
+//! Phase II begins with a turn of the key in a car that has been recalled, so that neither a
+//! command nor the place of the car can begin it: nobody may be in the car. And only the key ends
+//! it: while the firefighter is on a floor, the car waits there, whatever is commanded or
+//! restarted.
 
 use elevator_driver::{DoorState, DriveFeedback, KeySwitch};
 

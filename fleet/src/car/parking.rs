@@ -15,8 +15,9 @@ impl Car {
         self.direction.or(wanted)
     }
 
-    /// Where the car may go to wait. Not while it has calls, even ones that it can't reach; while it
-    /// is out of the group, without power or its drive is faulty; or to a floor that is locked out.
+    /// Where the car may go to wait. Not while it has calls, even ones that it can't reach; while
+    /// it is out of the group, without power or its drive is faulty; or to a floor that is locked
+    /// out.
     fn parking_floor(&self) -> Option<Floor> {
         let is_free = self.own_calls.is_empty()
             && self.assigned.is_empty()
@@ -30,8 +31,8 @@ impl Car {
         self.plan.park.filter(|_| is_free).filter(reachable)
     }
 
-    /// When a car at rest sets out for where it is to wait; `None` if it stays, or anybody is in it.
-    /// In flight nobody boards, and what the scale shows is the acceleration.
+    /// When a car at rest sets out for where it is to wait; `None` if it stays, or anybody is in
+    /// it. In flight nobody boards, and what the scale shows is the acceleration.
     pub(super) fn parking_deadline(&self) -> Option<(Timestamp, CarTimer)> {
         let place = self.parking_floor()?;
         let is_elsewhere = self.inputs.floor.is_some_and(|floor| floor != place);

@@ -41,8 +41,8 @@ pub struct CarSettings {
     pub recall_floor: Floor,
     /// Where to look for a floor after a start between two.
     pub home_direction: Direction,
-    /// How long an idle car rests with its door closed before it drives to where the master wants it
-    /// to wait, so that a passenger who has just boarded can press a button.
+    /// How long an idle car rests with its door closed before it drives to where the master wants
+    /// it to wait, so that a passenger who has just boarded can press a button.
     pub park_after: Duration,
     /// How long the door stays open for a priority call, unless somebody presses a car button.
     pub priority_stay: Duration,

@@ -1,4 +1,5 @@
-//! What is wanted of a car for a while: a priority call, the session of a robot, and emergency power.
+//! What is wanted of a car for a while: a priority call, the session of a robot, and emergency
+//! power.
 
 use std::time::Duration;
 
@@ -22,7 +23,8 @@ pub enum Power {
 /// Where a car goes besides its calls, to hold its door open there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Errand {
-    /// A priority call: for the time of the settings, or until somebody in the car asks for a floor.
+    /// A priority call: for the time of the settings, or until somebody in the car asks for a
+    /// floor.
     Priority(Floor),
     /// The session of a robot. No passenger ends it.
     Session {

@@ -246,9 +246,9 @@ impl Car {
         OperatingState::Moving { direction, stop_at, flight: Flight::Starting { since: now } }
     }
 
-    /// Where the car goes from `floor`: to its stops, or without any to where it is to wait. After a
-    /// fault of its drive it stays for a while, and then goes at least to the next floor, to prove
-    /// that it can.
+    /// Where the car goes from `floor`: to its stops, or without any to where it is to wait. After
+    /// a fault of its drive it stays for a while, and then goes at least to the next floor, to
+    /// prove that it can.
     fn next_departure(
         &self,
         sweep: &StopSet,

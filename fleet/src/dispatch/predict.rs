@@ -64,8 +64,8 @@ impl Predictor {
         place(view).is_some()
     }
 
-    /// How long until the door is open for each car call and each of these hall calls, if the car is
-    /// to serve them; `None` if it [can't serve](Self::can_serve) any.
+    /// How long until the door is open for each car call and each of these hall calls, if the car
+    /// is to serve them; `None` if it [can't serve](Self::can_serve) any.
     pub(crate) fn times(
         &self,
         car: &CarSituation,

@@ -70,8 +70,8 @@ impl Entry {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parking {
-    /// The places, in the order in which they are taken. A floor may be named several times. If more
-    /// cars are idle than there are places, they are taken again from the first on.
+    /// The places, in the order in which they are taken. A floor may be named several times. If
+    /// more cars are idle than there are places, they are taken again from the first on.
     floors: Vec<Floor>,
     /// How many idle cars wait there at most; `None`: all of them.
     cars: Option<u8>,

@@ -171,8 +171,8 @@ impl<'a, C: Costs> Search<'a, C> {
         best
     }
 
-    /// The two calls whose cars are best exchanged. Once this plan is fed back, fewer calls may move,
-    /// which changes the few swaps that are tried. So those are tried now as well.
+    /// The two calls whose cars are best exchanged. Once this plan is fed back, fewer calls may
+    /// move, which changes the few swaps that are tried. So those are tried now as well.
     fn best_swap(&mut self) -> Option<Pair> {
         let mut movable = self.movable();
         self.best_swap_of(&movable).or_else(|| {

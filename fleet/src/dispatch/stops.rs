@@ -136,8 +136,8 @@ impl StopSet {
         nearest(&self.all(), at, first)
     }
 
-    /// The way to the nearest car call elsewhere. A car whose direction is unknown, because its panel
-    /// or its node is new, must not carry its passengers the wrong way (S3).
+    /// The way to the nearest car call elsewhere. A car whose direction is unknown, because its
+    /// panel or its node is new, must not carry its passengers the wrong way (S3).
     pub(crate) fn nearest_car_call(&self, at: Floor, first: Direction) -> Option<Direction> {
         nearest(&self.car_calls, at, first)
     }

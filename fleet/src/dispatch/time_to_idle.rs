@@ -1,4 +1,5 @@
-//! The rule of the course TTK4145: each new call goes to the car that would be idle soonest with it.
+//! The rule of the course TTK4145: each new call goes to the car that would be idle soonest with
+//! it.
 
 use elevator_driver::FloorCount;
 

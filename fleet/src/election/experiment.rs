@@ -1,7 +1,8 @@
 //! A protocol that is studied and not deployed.
 //!
-//! To compare the five protocols with another one, give its [`Rules`] here: it then runs in the real
-//! node, in virtual time. No configuration can select it, and no message of it is ever decoded.
+//! To compare the five protocols with another one, give its [`Rules`] here: it then runs in the
+//! real node, in virtual time. No configuration can select it, and no message of it is ever
+//! decoded.
 
 use std::ops::Deref;
 use std::sync::Arc;

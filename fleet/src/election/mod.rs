@@ -8,9 +8,9 @@
 //! ```
 //!
 //! An election knows no time, no socket and no random source (C2): it arms named, relative timers,
-//! and a random draw comes with every input. It sees a peer only while orders are exchanged with it:
-//! a node that yields has handed its orders over already (E4), and no node follows a node that it
-//! can't reach (F14). Only the source's form of `lowest-ip` opens and closes links itself (F3).
+//! and a random draw comes with every input. It sees a peer only while orders are exchanged with
+//! it: a node that yields has handed its orders over already (E4), and no node follows a node that
+//! it can't reach (F14). Only the source's form of `lowest-ip` opens and closes links itself (F3).
 
 /// Calls a macro with every protocol: the name of its module, and of its variant of
 /// [`Protocol`](crate::model::Protocol).

@@ -16,8 +16,8 @@ pub(crate) fn wait(redial_after: Duration, failures: u32, draw: u64) -> Duration
     wait + wait * u32::try_from(draw % 512).unwrap_or(0) / 1024
 }
 
-/// How long two nodes that can reach each other may take until they are synced: each detects the loss
-/// of a former link, a pending dial fails, and the longest wait before the next dial passes.
+/// How long two nodes that can reach each other may take until they are synced: each detects the
+/// loss of a former link, a pending dial fails, and the longest wait before the next dial passes.
 pub(crate) fn linked_within(mesh: &MeshTimes) -> Duration {
     let longest_wait = mesh.redial_after * (1 << MOST_DOUBLINGS) * 3 / 2;
     mesh.dead_after * 2 + longest_wait

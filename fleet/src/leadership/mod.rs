@@ -201,7 +201,8 @@ impl Leadership {
         self.leads() && !self.profile().requests_sensor_data
     }
 
-    /// Whether the indicator shows the display data of this peer: of the master alone, if there is one.
+    /// Whether the indicator shows the display data of this peer: of the master alone, if there is
+    /// one.
     pub(crate) fn shows_for(&self, peer: &NodeId) -> bool {
         match &self.node_state {
             NodeState::Slave { master } => master == peer || self.profile().rotates,

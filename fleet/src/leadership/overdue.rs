@@ -1,6 +1,6 @@
-//! Overdue calls (E8): a hall call that has had no car for too long, or waits for its car much longer
-//! than it ever should, is also served by the next able car by rank, under any master. It counts only
-//! while this node sees a car that could serve it besides the assigned one.
+//! Overdue calls (E8): a hall call that has had no car for too long, or waits for its car much
+//! longer than it ever should, is also served by the next able car by rank, under any master. It
+//! counts only while this node sees a car that could serve it besides the assigned one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -97,9 +97,9 @@ impl Overdue {
         due
     }
 
-    /// Takes over the calls that are overdue, and keeps them until they are served. The cars start one
-    /// after the other: a call that the first serves soon costs the others no trip. Returns the calls
-    /// that are new, or `None` if the calls taken over are the same as before.
+    /// Takes over the calls that are overdue, and keeps them until they are served. The cars start
+    /// one after the other: a call that the first serves soon costs the others no trip. Returns the
+    /// calls that are new, or `None` if the calls taken over are the same as before.
     pub(crate) fn look(&mut self, bank: &Bank<'_>, now: Timestamp) -> Option<Vec<HallCall>> {
         self.waits.retain(|call, _| bank.calls.contains_key(call));
         for (call, car) in &bank.calls {

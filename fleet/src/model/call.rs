@@ -52,7 +52,8 @@ impl HallCall {
         }
     }
 
-    /// The call of this landing with such a [`target`](Self::target); `None` if that is the landing.
+    /// The call of this landing with such a [`target`](Self::target); `None` if that is the
+    /// landing.
     fn with_target(floor: Floor, target: u8) -> Option<Self> {
         match target {
             0 => Some(Self::new(floor, Direction::Up)),

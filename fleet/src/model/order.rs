@@ -40,6 +40,7 @@ pub struct Order {
     pub call: Call,
     /// When the first press of this call was made, on the clock of the node with the store.
     pub placed: Timestamp,
-    /// How many fire recalls its node knew of when it was placed, or has learned of after their end.
+    /// How many fire recalls its node knew of when it was placed, or has learned of after their
+    /// end.
     pub recall: u64,
 }

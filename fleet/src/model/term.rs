@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::bounds::bounded;
 
-/// The number of a mastership: a new master takes the highest term it knows plus one (E3). Masterships
-/// that could not hear each other may share one, and are ordered by (term, address).
+/// The number of a mastership: a new master takes the highest term it knows plus one (E3).
+/// Masterships that could not hear each other may share one, and are ordered by (term, address).
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]

@@ -15,8 +15,8 @@
 //! peers, and a plan if the node is master. Panel outputs come before all other actions. The driver
 //! drains [`Node::poll_action`] after each call and sleeps until [`Node::poll_timeout`].
 //!
-//! `inputs/` has the inputs, `settle.rs` what follows from each of them, `routes/` the ways between the
-//! components, and `status/` how things are. Each component is documented on its first page.
+//! `inputs/` has the inputs, `settle.rs` what follows from each of them, `routes/` the ways between
+//! the components, and `status/` how things are. Each component is documented on its first page.
 
 mod action;
 mod inputs;

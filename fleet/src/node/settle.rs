@@ -12,9 +12,10 @@ use crate::settings::{Request, Session, Setting, Words};
 use crate::store::Ride;
 
 impl Node {
-    /// From the inside out: who leads and what is commanded decide where the car stops, which decides
-    /// what is served; then others learn of it. The panel is first, as nothing may delay the stop of a
-    /// motor; the disk comes before the peers, for a lamp waits for the slowest; the plan needs all of it.
+    /// From the inside out: who leads and what is commanded decide where the car stops, which
+    /// decides what is served; then others learn of it. The panel is first, as nothing may delay
+    /// the stop of a motor; the disk comes before the peers, for a lamp waits for the slowest; the
+    /// plan needs all of it.
     pub(super) fn settle(&mut self, now: Timestamp) {
         if !self.leadership.has_started() {
             return;
@@ -69,9 +70,9 @@ impl Node {
         }
     }
 
-    /// The car goes where it has calls, and those are served at whose floor its door is open. Serving
-    /// a call changes the orders, which changes the stops. In each round at least one order is served,
-    /// or its passenger enters the car, so this ends.
+    /// The car goes where it has calls, and those are served at whose floor its door is open.
+    /// Serving a call changes the orders, which changes the stops. In each round at least one order
+    /// is served, or its passenger enters the car, so this ends.
     fn serve_calls(&mut self, now: Timestamp) {
         loop {
             self.refresh_estimate(now);
@@ -84,8 +85,8 @@ impl Node {
         }
     }
 
-    /// What two nodes hold, one of them on disk, is promised; and a passenger who has entered is served
-    /// once their trip is (P1).
+    /// What two nodes hold, one of them on disk, is promised; and a passenger who has entered is
+    /// served once their trip is (P1).
     fn keep_promises(&mut self, now: Timestamp) {
         self.store.review_promises(|| self.peers.membership.names());
         self.serve_boarded(now);

@@ -115,7 +115,8 @@ impl Links {
         self.advance(id, |link| link.state_received = true)
     }
 
-    /// The peer has received this node's state; whether with this frame full states have been exchanged.
+    /// The peer has received this node's state; whether with this frame full states have been
+    /// exchanged.
     pub(crate) fn state_delivered(&mut self, id: LinkId) -> bool {
         self.advance(id, |link| link.state_delivered = true)
     }

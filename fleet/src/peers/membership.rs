@@ -46,8 +46,8 @@ pub enum BeaconFate {
     /// This node has nothing to do with its sender for now.
     Ignored,
     Foreign,
-    /// It is of a process that does not hear this node: one that has just started, one whose way here
-    /// is open in one direction only, or one that has ended and was recorded.
+    /// It is of a process that does not hear this node: one that has just started, one whose way
+    /// here is open in one direction only, or one that has ended and was recorded.
     Unproven,
     /// It was heard before, or is so old that nobody can tell: nothing of it was used.
     Replayed,
@@ -339,7 +339,8 @@ impl Membership {
         if peer.is_none_or(|peer| !self.shows(peer, now)) {
             return Heard::Dropped(BeaconFate::Unproven);
         }
-        // Not before it is proven: an old beacon, sent again, would be a conflict with its own node.
+        // Not before it is proven: an old beacon, sent again, would be a conflict with its own
+        // node.
         if let Some((kind, what)) = misfit(&self.own, hello) {
             let told = self.conflicts.note(kind, what, now);
             return told.map_or(Heard::Dropped(BeaconFate::Ignored), Heard::Conflict);

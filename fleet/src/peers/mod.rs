@@ -33,8 +33,9 @@ pub(crate) use pairing::Due;
 /// How long a master tolerates a peer that claims to be its slave without a link.
 const CLAIM_LIMIT: Duration = Duration::from_secs(1);
 
-/// With standby links a slave may follow before it has a link, and gives up after [`redial::limit`]. A
-/// master tolerates that for a quarter more: beacons that say that it has given up may be lost.
+/// With standby links a slave may follow before it has a link, and gives up after
+/// [`redial::limit`]. A master tolerates that for a quarter more: beacons that say that it has
+/// given up may be lost.
 const CLAIM_MARGIN: u32 = 4;
 
 /// How long a master keeps a link that does not fit the announced state of its peer.
@@ -224,8 +225,8 @@ impl Peers {
         }
     }
 
-    /// As master, if this node `leads`: compares a peer's announced state with the links, as the close
-    /// of a link may have been lost (E1). Returns the link to close.
+    /// As master, if this node `leads`: compares a peer's announced state with the links, as the
+    /// close of a link may have been lost (E1). Returns the link to close.
     ///
     /// A peer that keeps calling itself a slave without a link is not echoed until it notices: it
     /// loses its master and joins again. Without standby links, a link is closed whose peer follows

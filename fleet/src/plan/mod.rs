@@ -69,9 +69,9 @@ impl Dispatching {
         }
     }
 
-    /// The node's state changed, and these are the open calls. If the mastership `rotates`, the next
-    /// master continues with the plan; otherwise with the cars of destination calls only, which the
-    /// passengers know.
+    /// The node's state changed, and these are the open calls. If the mastership `rotates`, the
+    /// next master continues with the plan; otherwise with the cars of destination calls only,
+    /// which the passengers know.
     pub(crate) fn on_change(
         &mut self,
         node_state: &NodeState,

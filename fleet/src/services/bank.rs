@@ -92,8 +92,8 @@ impl<'a> Bank<'a> {
         called.chain(sessions).collect()
     }
 
-    /// The car in service that is predicted to open first at a floor, among those that are not `busy`;
-    /// if one is named, that one alone.
+    /// The car in service that is predicted to open first at a floor, among those that are not
+    /// `busy`; if one is named, that one alone.
     pub(crate) fn first_car_to(
         &self,
         floor: Floor,

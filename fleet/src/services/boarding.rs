@@ -7,8 +7,8 @@
 //!
 //! A destination call is the whole trip, so it must not end before the car call that takes its
 //! place is as safe (F12, F13). A crash in between leaves the destination call open: the trip is
-//! made twice at worst, and never lost (O1). A panel that is lost meanwhile leaves it open, too: it may
-//! have been gone when the door seemed to be open, and nobody saw the car.
+//! made twice at worst, and never lost (O1). A panel that is lost meanwhile leaves it open, too: it
+//! may have been gone when the door seemed to be open, and nobody saw the car.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -80,8 +80,8 @@ impl Boarding {
         self.calls.get(&call).is_some_and(|trip| trip.presses.contains(&press))
     }
 
-    /// Takes the presses whose trips are safe: the car call is promised, or has been served, and the
-    /// panel was not gone. It needs no timer: the next beacon is due soon enough.
+    /// Takes the presses whose trips are safe: the car call is promised, or has been served, and
+    /// the panel was not gone. It needs no timer: the next beacon is due soon enough.
     pub(crate) fn take_safe(
         &mut self,
         ride_to: impl Fn(Floor) -> Ride,

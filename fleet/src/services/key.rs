@@ -1,5 +1,5 @@
-//! What every node knows of this node's car because this node has set it, and no operator: where its
-//! key switch stands, whether a firefighter has it by the key, and why it hung.
+//! What every node knows of this node's car because this node has set it, and no operator: where
+//! its key switch stands, whether a firefighter has it by the key, and why it hung.
 
 use std::time::Duration;
 

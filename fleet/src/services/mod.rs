@@ -1,8 +1,8 @@
-//! The services of a bank beside assigning and serving calls: rules over the store and a read-only view
-//! of the [`Bank`].
+//! The services of a bank beside assigning and serving calls: rules over the store and a read-only
+//! view of the [`Bank`].
 //!
-//! A rule says what is to be set, or why something is refused. Setting it is up to the node, so that
-//! the store has one writer. What a rule remembers is its own, and on no disk.
+//! A rule says what is to be set, or why something is refused. Setting it is up to the node, so
+//! that the store has one writer. What a rule remembers is its own, and on no disk.
 
 pub(crate) mod access;
 mod bank;

@@ -8,11 +8,12 @@
 //! ```
 //!
 //! **At no time may two cars move.** A turn is one register for the whole fleet, and it counts only
-//! while the car's node follows the master that gave it. So it ends when that master is lost, replaced
-//! or cut off, without a message. Before a master gives a turn, all that follow it are at rest and know
-//! of the turn before. Of a car whose node does not follow it, it can't know that. So it needs most of
-//! the fleet, of which there is one at a time, and waits [`HOLD_OFF`] after it has lost sight of any:
-//! by then the other side has noticed, too, and a master there has taken back its turn.
+//! while the car's node follows the master that gave it. So it ends when that master is lost,
+//! replaced or cut off, without a message. Before a master gives a turn, all that follow it are at
+//! rest and know of the turn before. Of a car whose node does not follow it, it can't know that. So
+//! it needs most of the fleet, of which there is one at a time, and waits [`HOLD_OFF`] after it has
+//! lost sight of any: by then the other side has noticed, too, and a master there has taken back
+//! its turn.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -33,7 +34,8 @@ const HOLD_OFF: Duration = Duration::from_secs(10);
 /// How long a car may stay where it is in its turn before it is the next one's.
 const TURN_LIMIT: Duration = Duration::from_mins(1);
 
-/// For how long a node that did not run neither moves its car nor gives a turn: it hears old news first.
+/// For how long a node that did not run neither moves its car nor gives a turn: it hears old news
+/// first.
 const WAKING: Duration = Duration::from_secs(2);
 
 /// What a node knows of the turns besides what is set.
@@ -130,7 +132,8 @@ impl Turns {
         }
         let known = known_cars(bank);
         let cars = known.max(emergency.cars);
-        // Not all may have been known where emergency power was commanded. Who starts alone needs them.
+        // Not all may have been known where emergency power was commanded. Who starts alone needs
+        // them.
         let counted = (known > emergency.cars).then_some(Setting::Cars(known));
         let turn = self.next(bank, &emergency, cars).map(Setting::Turn);
         counted.into_iter().chain(turn).collect()
@@ -276,8 +279,9 @@ impl Turns {
         serves && view.phase == CarPhase::Idle && !has_riders() && others_wait()
     }
 
-    /// The next turn: first those go down that have not had theirs, with riders before those without.
-    /// Then a car serves: one that a firefighter has, or else the one that the operator has chosen.
+    /// The next turn: first those go down that have not had theirs, with riders before those
+    /// without. Then a car serves: one that a firefighter has, or else the one that the operator
+    /// has chosen.
     fn choose(
         &self,
         bank: &Bank<'_>,
@@ -327,7 +331,8 @@ impl Turns {
     }
 }
 
-/// Whether this node has given this turn, or, where the mastership rotates, a node has that is heard.
+/// Whether this node has given this turn, or, where the mastership rotates, a node has that is
+/// heard.
 fn has_given(bank: &Bank<'_>, turn: &Turn) -> bool {
     let rotates = bank.leadership.profile().rotates;
     turn.holder()

@@ -234,8 +234,8 @@ impl Sessions {
         now.since(*self.waiting.entry(id).or_insert(now))
     }
 
-    /// The first session whose state is to change: that of this node's car, whose time is over; and, as
-    /// master, one that gets a car or loses it. To be asked again once that is set.
+    /// The first session whose state is to change: that of this node's car, whose time is over;
+    /// and, as master, one that gets a car or loses it. To be asked again once that is set.
     pub(crate) fn review(&mut self, bank: &Bank<'_>) -> Option<Session> {
         self.due = None;
         let open = bank.settings().open_sessions();

@@ -1,8 +1,8 @@
 //! Fire recalls of the whole fleet (ASME A17.1 *Phase I*).
 //!
-//! A recall is known by its origin, the incarnation of the node that started it, and its number there.
-//! The greater number wins, and of one number the end. So the recalls that are started on two sides of
-//! a partition are two, and each ends only when it is ended itself.
+//! A recall is known by its origin, the incarnation of the node that started it, and its number
+//! there. The greater number wins, and of one number the end. So the recalls that are started on
+//! two sides of a partition are two, and each ends only when it is ended itself.
 
 use serde::{Deserialize, Serialize};
 
@@ -50,7 +50,8 @@ impl Settings {
         self.recalls().any(|(_, recall)| !recall.is_over)
     }
 
-    /// How many fire recalls there have been, as far as is known here. It grows with each that starts.
+    /// How many fire recalls there have been, as far as is known here. It grows with each that
+    /// starts.
     #[must_use]
     pub fn recall_count(&self) -> u64 {
         self.recalls().fold(0, |count, (_, recall)| count.saturating_add(recall.number))

@@ -97,10 +97,11 @@ impl Request {
     }
 }
 
-/// Every request that this node remembers: every session that is open and, of the others, ordered by
-/// how many later ones their program has, and then by version, the latest first, the first
-/// [`MOST_REQUESTS`]. That is a function of all that were merged, with one exception: a session whose end
-/// was dropped reopens if a node that missed the end still has it open. Its time limit ends it then.
+/// Every request that this node remembers: every session that is open and, of the others, ordered
+/// by how many later ones their program has, and then by version, the latest first, the first
+/// [`MOST_REQUESTS`]. That is a function of all that were merged, with one exception: a session
+/// whose end was dropped reopens if a node that missed the end still has it open. Its time limit
+/// ends it then.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Requests {
     known: BTreeMap<RequestId, Register>,
@@ -123,8 +124,9 @@ impl Requests {
         self.open.iter().filter_map(|id| self.known.get(id))
     }
 
-    /// Takes in what is said of a request, which is later than what is known. Returns what it has taken
-    /// the place of: what was known of it, or another request; `Err` if it would exceed the bound.
+    /// Takes in what is said of a request, which is later than what is known. Returns what it has
+    /// taken the place of: what was known of it, or another request; `Err` if it would exceed the
+    /// bound.
     pub(super) fn insert(&mut self, id: RequestId, said: Register) -> Result<Vec<Register>, ()> {
         let is_open = said.session().is_some_and(Session::is_open);
         let is_full = is_open && self.open.len() >= MOST_OPEN && !self.open.contains(&id);

@@ -81,16 +81,17 @@ pub enum Setting {
     Turn(Turn),
     /// The latest recall that nodes with this incarnation have started.
     FireRecall(Nonce, Recall),
-    /// Whether a firefighter has this car by its key. The node of the car sets it as the key is turned:
-    /// it outlives a restart of that node, and tells the others that the car takes no calls.
+    /// Whether a firefighter has this car by its key. The node of the car sets it as the key is
+    /// turned: it outlives a restart of that node, and tells the others that the car takes no
+    /// calls.
     Firefighter(NodeId, bool),
     Mode(NodeId, Mode),
     /// Whether a call to this floor needs a right of access.
     FloorLock(Floor, bool),
     Priority(NodeId, Option<PriorityCall>),
-    /// Where the key switch of a car stands. Its node sets it: beacons name four modes only, so that
-    /// without it the others could not tell a car that a mechanic has switched off from one that waits
-    /// for emergency power.
+    /// Where the key switch of a car stands. Its node sets it: beacons name four modes only, so
+    /// that without it the others could not tell a car that a mechanic has switched off from one
+    /// that waits for emergency power.
     KeySwitch(NodeId, KeySwitch),
     /// A bearer token of this name; `None` once it is revoked.
     Token(Name, Option<Token>),
@@ -134,8 +135,8 @@ impl Setting {
         token.created.max(token.expires.unwrap_or(0)) <= LAST_SECOND
     }
 
-    /// How far what it says has come, where that decides before its version does: a recall or a session
-    /// that is over stays so, whatever a node says that has missed it.
+    /// How far what it says has come, where that decides before its version does: a recall or a
+    /// session that is over stays so, whatever a node says that has missed it.
     pub(super) fn progress(&self) -> (u64, u64, bool) {
         if let Self::FireRecall(_, recall) = self {
             (recall.number, recall.is_over.into(), false)

@@ -1,7 +1,8 @@
 //! How presses have ended that the store no longer keeps.
 //!
 //! A register has room for one press of each incarnation, and the next press takes its place. A
-//! fire recall ends a press and leaves no register. A program that follows its call asks for its end.
+//! fire recall ends a press and leaves no register. A program that follows its call asks for its
+//! end.
 
 use std::collections::{BTreeMap, VecDeque};
 

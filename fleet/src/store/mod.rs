@@ -1,4 +1,5 @@
-//! The replicated store: orders and settings, the promises, and what disk and peers have not got yet.
+//! The replicated store: orders and settings, the promises, and what disk and peers have not got
+//! yet.
 //!
 //! ```text
 //!   press ───────────────────────┐
@@ -88,7 +89,8 @@ pub(crate) enum Effect {
 }
 
 impl Store {
-    /// The contents of this node's disk. `rotates`: whether the mastership rotates while all is well.
+    /// The contents of this node's disk. `rotates`: whether the mastership rotates while all is
+    /// well.
     pub(crate) fn new(own: Hello, restored: &Restored, rotates: bool) -> Self {
         let mut settings = Settings::default();
         for register in &restored.settings {

@@ -21,18 +21,18 @@ const MOST_INCARNATIONS: usize = 4;
 /// There is one register per call and origin, the node at which it was pressed. A register has one
 /// entry per incarnation of its origin: the latest press made by that process, and whether it has
 /// been served. The later press wins; for the same press, *served* wins. A new press *absorbs* the
-/// entries of all other incarnations that its node knows, and remembers them, so that they don't come
-/// back while it stands. A call is open while any entry is.
+/// entries of all other incarnations that its node knows, and remembers them, so that they don't
+/// come back while it stands. A call is open while any entry is.
 ///
 /// So a merge takes the greater of two registers, pointwise: it is commutative, associative and
-/// idempotent (O2). A press that was served and seen never comes back; a press that nobody served, or
-/// that the service had not seen, stays (F14, O3). Nothing about an incarnation is read from the disk, so
-/// a lost, old or cloned disk can't make two presses look alike. The memory is bounded by the calls that
-/// can exist (O6).
+/// idempotent (O2). A press that was served and seen never comes back; a press that nobody served,
+/// or that the service had not seen, stays (F14, O3). Nothing about an incarnation is read from the
+/// disk, so a lost, old or cloned disk can't make two presses look alike. The memory is bounded by
+/// the calls that can exist (O6).
 ///
-/// Each open press carries a recall number, how many fire recalls its node knew of when it was placed;
-/// of one press the greater number wins. The store ignores a press that is older than the recalls
-/// that it knows of, as if nobody had made it.
+/// Each open press carries a recall number, how many fire recalls its node knew of when it was
+/// placed; of one press the greater number wins. The store ignores a press that is older than the
+/// recalls that it knows of, as if nobody had made it.
 #[derive(Debug, Clone, Default)]
 pub struct OrderStore {
     /// The incarnations with an entry, of each call and origin.
@@ -147,7 +147,8 @@ impl OrderStore {
         self.recalls
     }
 
-    /// There have been so many fire recalls. The caller ends or renumbers the orders that are older.
+    /// There have been so many fire recalls. The caller ends or renumbers the orders that are
+    /// older.
     pub(super) fn set_recalls(&mut self, recalls: u64) {
         self.recalls = self.recalls.max(recalls);
     }
@@ -236,8 +237,8 @@ impl OrderStore {
         change
     }
 
-    /// Whether a register takes an entry of another incarnation. Of too many, the served one with the
-    /// lowest incarnation has to go, so that all stores keep the same.
+    /// Whether a register takes an entry of another incarnation. Of too many, the served one with
+    /// the lowest incarnation has to go, so that all stores keep the same.
     fn make_room(
         &mut self,
         place: &Place,

@@ -23,7 +23,8 @@ pub enum Taken {
 /// How far a call is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fate {
-    /// Its order is not known here: it is on its way, or was lost together with the node that took it.
+    /// Its order is not known here: it is on its way, or was lost together with the node that took
+    /// it.
     Unknown,
     Open,
     /// No order was placed: a car stood there with its door open.
@@ -51,7 +52,8 @@ pub(crate) enum Outcome {
     Settled,
     /// It opens or closes an order here.
     Changed,
-    /// Its sender lacks the service of this press, its recall number, or a later press in its place.
+    /// Its sender lacks the service of this press, its recall number, or a later press in its
+    /// place.
     Behind,
 }
 
@@ -73,8 +75,8 @@ impl Store {
         dot
     }
 
-    /// How far a press is. What a node that was restarted no longer knows is the end of a press whose
-    /// button was pressed again at the same node: to it the press is as far as the later one.
+    /// How far a press is. What a node that was restarted no longer knows is the end of a press
+    /// whose button was pressed again at the same node: to it the press is as far as the later one.
     pub(crate) fn fate(&self, press: Dot, call: &Call) -> Fate {
         let present = self.orders.present(press, call);
         if !present.contains(&press)

@@ -63,7 +63,8 @@ impl Replication {
         self.link_acks.remove(peer);
     }
 
-    /// Full states have been exchanged over a new link, which is to carry these acknowledgements first.
+    /// Full states have been exchanged over a new link, which is to carry these acknowledgements
+    /// first.
     pub(super) fn linked(&mut self, peer: &NodeId, acks: BTreeSet<Item>) {
         self.link_acks.insert(peer.clone(), acks);
         self.is_dirty = true;
@@ -128,7 +129,8 @@ impl Replication {
         self.acks.remove(item);
     }
 
-    /// A recall has ended it. Records of it are still acknowledged, so that peers stop sending them.
+    /// A recall has ended it. Records of it are still acknowledged, so that peers stop sending
+    /// them.
     pub(super) fn dropped(&mut self, item: &Item) {
         for outbox in self.outbox.values_mut() {
             outbox.remove(item);
@@ -208,7 +210,8 @@ impl Replication {
         (items, acks)
     }
 
-    /// The acknowledgements for the next beacon: those of presses first, as a lamp may wait for them.
+    /// The acknowledgements for the next beacon: those of presses first, as a lamp may wait for
+    /// them.
     pub(super) fn acks(&self) -> impl Iterator<Item = &Item> {
         self.acks.iter().rev()
     }

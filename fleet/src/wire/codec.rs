@@ -7,8 +7,8 @@
 //!
 //! Key id 0 means that the sender is not authenticated, and a checksum protects against damage only
 //! (F5). A beacon with any other key id has a tag in place of the checksum: it proves that the
-//! sender has the fleet key, and is verified before anything else of the beacon is looked at. Frames
-//! have key id 0, as their link encrypts and authenticates them.
+//! sender has the fleet key, and is verified before anything else of the beacon is looked at.
+//! Frames have key id 0, as their link encrypts and authenticates them.
 
 use core::net::Ipv4Addr;
 
@@ -124,8 +124,8 @@ pub fn decode_frame(bytes: &[u8]) -> Result<Frame, WireError> {
     decode(bytes)
 }
 
-/// What the node that dials says first on a link with a key. Nothing in it is secret, and nothing is
-/// believed before the handshake that follows has confirmed it.
+/// What the node that dials says first on a link with a key. Nothing in it is secret, and nothing
+/// is believed before the handshake that follows has confirmed it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Preamble {
     pub from: NodeId,

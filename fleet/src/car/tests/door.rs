@@ -42,8 +42,8 @@ fn press_at_an_open_door_restarts_the_dwell_and_needs_no_order() {
     assert_eq!(world.served.len(), served + 1);
 }
 
-/// O1, F18: what the panel said before an interruption serves nobody. If the panel was lost meanwhile,
-/// those who wait have seen no car.
+/// O1, F18: what the panel said before an interruption serves nobody. If the panel was lost
+/// meanwhile, those who wait have seen no car.
 #[test]
 fn an_open_door_serves_nobody_until_it_is_seen_again_after_an_interruption() {
     for is_lost in [false, true] {

@@ -1,5 +1,6 @@
 //! A shaft with its panel, small and pure, for the tests of the car: no interlock of its own, a
-//! line that takes its time, and faults on command. Whatever a test is about, S1 holds at each tick.
+//! line that takes its time, and faults on command. Whatever a test is about, S1 holds at each
+//! tick.
 
 mod drive;
 

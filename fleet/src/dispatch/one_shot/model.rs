@@ -14,8 +14,8 @@ use crate::model::HallCall;
 ///
 /// - A moving car arrives at the next floor in half the travel time. A car with an open door can
 ///   act in half the door time, an idle one at once.
-/// - A moving car stops for car calls and for hall calls in its direction, and where nothing is left
-///   ahead. A stop takes the door time.
+/// - A moving car stops for car calls and for hall calls in its direction, and where nothing is
+///   left ahead. A stop takes the door time.
 /// - A car that stands and was going up continues up while there is any call above. Otherwise it
 ///   takes all that is left at its floor, which takes the door time once more, or else goes down. A
 ///   car that was going down does the same upside down, and one without a direction looks below

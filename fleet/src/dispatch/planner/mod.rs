@@ -180,8 +180,8 @@ impl Dispatcher for Planner {
 }
 
 /// The work grows with the cars and with the square of the calls; destination calls that have a car
-/// count once. Beyond this, which is more than 8 cars with all calls of 60 floors, a plan would come
-/// too late, and calls are only assigned.
+/// count once. Beyond this, which is more than 8 cars with all calls of 60 floors, a plan would
+/// come too late, and calls are only assigned.
 const MOST_WORK: usize = 120_000;
 
 /// The most calls whose best distribution is found, whether they may move or not: so a plan that is

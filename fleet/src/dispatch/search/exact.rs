@@ -6,8 +6,8 @@ impl<C: Costs> Search<'_, C> {
     /// Gives these calls, which may move, to these cars at the least cost of all.
     ///
     /// What a car's calls cost does not depend on the other cars. So the least cost of some cars
-    /// with a set of calls is that of all these cars but the last with a part of the set, and of the
-    /// last car with the rest. Of equal distributions the last car gets the last calls.
+    /// with a set of calls is that of all these cars but the last with a part of the set, and of
+    /// the last car with the rest. Of equal distributions the last car gets the last calls.
     pub(in crate::dispatch) fn distribute(&mut self, cars: &[usize], calls: &[usize]) {
         let sets = 1_usize << calls.len();
         // By set of calls.

@@ -130,8 +130,8 @@ proptest! {
         }
     }
 
-    /// F6, F17, O7: the calls of a car that is gone go to the others; one that can't reach the landing
-    /// or the destination gets no call, and takes none from one that can.
+    /// F6, F17, O7: the calls of a car that is gone go to the others; one that can't reach the
+    /// landing or the destination gets no call, and takes none from one that can.
     #[test]
     fn every_call_goes_to_a_car_that_reaches_it(
         (mut cars, demand) in any_bank(12),

@@ -22,16 +22,18 @@
 //!
 //! # What it adds to the source
 //!
-//! - A stand-in leader answers a vote with a control packet, because the source has no packet for it:
-//!   a follower that missed a few packets unseats nobody. The other followers of the stand-in take
-//!   part in that vote, but keep following it until they lose it or the round has a winner.
-//! - Two stand-in leaders that hear each other both vote while they lead (V12); their followers stay
-//!   out of that vote.
+//! - A stand-in leader answers a vote with a control packet, because the source has no packet for
+//!   it: a follower that missed a few packets unseats nobody. The other followers of the stand-in
+//!   take part in that vote, but keep following it until they lose it or the round has a winner.
+//! - Two stand-in leaders that hear each other both vote while they lead (V12); their followers
+//!   stay out of that vote.
 //! - While the beacons of a leader report that it leads, its control packets may be missing for
-//!   longer ([`Settings::patience`]); when one reports that it no longer leads, nobody waits for it.
+//!   longer ([`Settings::patience`]); when one reports that it no longer leads, nobody waits for
+//!   it.
 //! - The regular leader repeats its reset to each node that it discovers, and to each that becomes
 //!   leader. Of two regular leaders the lower name leads; the other follows it, and does not vote.
-//! - Packets count only from the addresses of nodes that the mesh knows: they are not authenticated.
+//! - Packets count only from the addresses of nodes that the mesh knows: they are not
+//!   authenticated.
 
 pub mod packet;
 mod transitions;
@@ -195,8 +197,8 @@ struct Follower {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Round {
     Quiet,
-    /// It has answered a vote: a leader with a control packet, a follower with its own vote, which a
-    /// leader has ended. Further votes of the round get no answer.
+    /// It has answered a vote: a leader with a control packet, a follower with its own vote, which
+    /// a leader has ended. Further votes of the round get no answer.
     Answered,
 }
 

@@ -34,13 +34,13 @@
 //! - An election interrupts no service: until another node has announced itself, a master stays
 //!   master, and a node that votes continues under a master that works.
 //! - A master that nobody outranks announces itself to whoever asks it, or leads too (B10).
-//! - A follower that is asked within T of its last election holds no other: otherwise the death of a
-//!   master would cost n³ messages.
+//! - A follower that is asked within T of its last election holds no other: otherwise the death of
+//!   a master would cost n³ messages.
 //!
-//! With [`Settings::mesh_detection`] a node that misses the master also lets the higher ones announce
-//! themselves for a moment before it asks (usually an election then costs n messages), beacons count
-//! as *master*, *election* is repeated, and with estimates by health a master has a bonus (B10,
-//! decision 10).
+//! With [`Settings::mesh_detection`] a node that misses the master also lets the higher ones
+//! announce themselves for a moment before it asks (usually an election then costs n messages),
+//! beacons count as *master*, *election* is repeated, and with estimates by health a master has a
+//! bonus (B10, decision 10).
 
 mod settings;
 mod transitions;

@@ -86,8 +86,8 @@ impl Rules for Settings {
         &PROFILE
     }
 
-    /// Links and the loss, then two elections, the first of which runs out because a message was lost;
-    /// as in the source, where nothing is sent again, three. All nodes hold theirs at a time.
+    /// Links and the loss, then two elections, the first of which runs out because a message was
+    /// lost; as in the source, where nothing is sent again, three. All nodes hold theirs at a time.
     fn bound(&self, linked_within: Duration, _nodes: usize) -> Duration {
         let silence = if self.mesh_detection { Duration::ZERO } else { self.silence };
         let elections = if self.mesh_detection { 2 } else { 3 };

@@ -220,8 +220,8 @@ fn nodes_are_ranked_by_estimate_and_then_by_name() {
     assert_eq!(second.higher().collect::<Vec<_>>(), [&name(3)]);
 }
 
-/// B1, B10, E6: the bonus adds to an estimate that is a node's health, and is 1 while nobody follows
-/// the master: so one that was cut off yields to one that is followed.
+/// B1, B10, E6: the bonus adds to an estimate that is a node's health, and is 1 while nobody
+/// follows the master: so one that was cut off yields to one that is followed.
 #[test]
 fn a_master_has_a_bonus_while_it_is_followed() {
     for (settings, expected) in [(configured(), [20; 4]), (Settings::default(), [20, 21, 44, 21])] {

@@ -24,8 +24,8 @@
 //! - A master that waits for executors repeats *need executors*, and a waiting node also follows a
 //!   sensor request, because messages get lost.
 //! - A node that already follows a master does not switch, unless it hears the control unit or a
-//!   higher MAC address that leads (E6). Of two masters that meet the stronger sends *I am master* to
-//!   the weaker one (M9).
+//!   higher MAC address that leads (E6). Of two masters that meet the stronger sends *I am master*
+//!   to the weaker one (M9).
 //! - Of two control units, or of two equal MAC addresses, the lower name wins. `liftmesh status`
 //!   shows the conflict.
 
@@ -68,8 +68,8 @@ const PROFILE: Profile =
 /// The settings of `senior`. For operators, `src/config/tables/elections.rs` describes each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Settings {
-    /// After this time without a sign of its master an executor looks for another (M3): several times
-    /// `request_period`.
+    /// After this time without a sign of its master an executor looks for another (M3): several
+    /// times `request_period`.
     pub master_loss: Duration,
     /// How long an attempt waits for a master's answer (M3, M6).
     pub answer_wait: Duration,
@@ -138,8 +138,8 @@ impl Rules for Settings {
         &PROFILE
     }
 
-    /// The links are made, a master that is gone is missed, all attempts go unanswered, and one more
-    /// wait and two periods leave room for what is lost on the way.
+    /// The links are made, a master that is gone is missed, all attempts go unanswered, and one
+    /// more wait and two periods leave room for what is lost on the way.
     fn bound(&self, linked_within: Duration, _nodes: usize) -> Duration {
         linked_within
             + self.master_loss

@@ -40,7 +40,8 @@ pub(crate) struct Bounds {
     pub(crate) nodes: usize,
     /// A message arrives at any time, any number of times. More than this are lost at once.
     pub(crate) messages: usize,
-    /// Beacons and losses come at once, before anything else happens; otherwise at any later moment.
+    /// Beacons and losses come at once, before anything else happens; otherwise at any later
+    /// moment.
     pub(crate) is_instant: bool,
     pub(crate) most: Misfortunes,
     /// The protocol's, for nodes that are [linked](LINKED) in time.
@@ -76,8 +77,8 @@ pub(crate) trait Subject: Sized {
         Term::default()
     }
 
-    /// Messages that may arrive from anybody at any time, whether they were sent or not: so each that
-    /// was sent is lost, repeated, delayed and reordered without bound.
+    /// Messages that may arrive from anybody at any time, whether they were sent or not: so each
+    /// that was sent is lost, repeated, delayed and reordered without bound.
     fn forgeries(&self) -> Vec<Message> {
         Vec::new()
     }

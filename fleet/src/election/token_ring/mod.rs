@@ -31,15 +31,16 @@
 //! # What it adds to the source
 //!
 //! - Of several holders one acts at a time, the one with the greatest pair of count and address: a
-//!   frozen holder that knows of a greater one follows it as a slave until their exchange has decided,
-//!   and sends its signs of life to that one alone. So an exchange that loses messages prolongs two
-//!   tokens, not two masters. As in the source ([`Settings::source`]) both act until then.
+//!   frozen holder that knows of a greater one follows it as a slave until their exchange has
+//!   decided, and sends its signs of life to that one alone. So an exchange that loses messages
+//!   prolongs two tokens, not two masters. As in the source ([`Settings::source`]) both act until
+//!   then.
 //! - A token has a generation (number, creator, incarnation of its creator) and counts its hops: no
-//!   two nodes ever hold a token with the same stamp, so a stale hand-over is recognised (E7). A sender
-//!   whose hand-over failed continues under a new generation; T8 removes the extra token.
+//!   two nodes ever hold a token with the same stamp, so a stale hand-over is recognised (E7). A
+//!   sender whose hand-over failed continues under a new generation; T8 removes the extra token.
 //! - What is lost of a search, a hand-over or an exchange is repeated at beacons of the other side.
-//! - The open orders travel with *pass*, as far as they fit; nothing relies on them. The plan travels
-//!   with the mastership, so a car keeps its calls while the token moves.
+//! - The open orders travel with *pass*, as far as they fit; nothing relies on them. The plan
+//!   travels with the mastership, so a car keeps its calls while the token moves.
 
 mod exchange;
 mod hand_over;

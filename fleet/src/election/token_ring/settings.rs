@@ -4,8 +4,8 @@ use super::{PROFILE, TokenRing};
 use crate::election::{Candidate, Election, Profile, Rules};
 use crate::model::{Nonce, Protocol};
 
-/// The settings of `token-ring`. For operators, `src/config/tables/elections.rs` describes each. The
-/// defaults suit a LAN with 40 ms of jitter and 5 % of loss.
+/// The settings of `token-ring`. For operators, `src/config/tables/elections.rs` describes each.
+/// The defaults suit a LAN with 40 ms of jitter and 5 % of loss.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Settings {
     /// T: between two signs of life of a holder. Longer than `acknowledgement_wait`.

@@ -49,8 +49,9 @@ impl Node {
         self.consult(now, |services, bank| services.access.release(bank, floor, time))
     }
 
-    /// A robot asks for a car, to have it to itself for a while: see `services/sessions.rs`. Repeated
-    /// with the same name at any node it opens nothing again, and returns what has become of it.
+    /// A robot asks for a car, to have it to itself for a while: see `services/sessions.rs`.
+    /// Repeated with the same name at any node it opens nothing again, and returns what has become
+    /// of it.
     ///
     /// # Errors
     /// [`SessionRefused`]: nothing has changed.

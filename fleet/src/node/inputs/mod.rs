@@ -292,8 +292,8 @@ impl Node {
         self.settle(now);
     }
 
-    /// The local time of the week. Call it before the start and every few seconds. Only where idle cars
-    /// wait depends on it, if there is a schedule.
+    /// The local time of the week. Call it before the start and every few seconds. Only where idle
+    /// cars wait depends on it, if there is a schedule.
     pub fn handle_local_time(&mut self, time: WeekTime, now: Timestamp) {
         self.dispatching.set_local_time(time);
         self.settle(now);
@@ -330,7 +330,8 @@ impl Node {
         }
         let CallRequest { id, bearer, call, access } = request;
         let press = self.take_order(call, *access, now)?;
-        // In the same batch for the disk as the order. Peers may get it before the order: `earlier`.
+        // In the same batch for the disk as the order. Peers may get it before the order:
+        // `earlier`.
         let request = Request::Call { id: *id, call: call.clone(), press };
         self.store.remember(request, bearer);
         self.route_store(now);
@@ -383,8 +384,9 @@ impl Node {
         self.settle(now);
     }
 
-    /// The disk works again, and this stands in the journal on it. The node takes in what it does not
-    /// know of that, and writes all that it has; only then does its disk count for lamps again (P5).
+    /// The disk works again, and this stands in the journal on it. The node takes in what it does
+    /// not know of that, and writes all that it has; only then does its disk count for lamps again
+    /// (P5).
     pub fn handle_disk_recovered(&mut self, restored: &Restored, now: Timestamp) {
         if !self.store.ledger.failed() {
             return;
@@ -395,8 +397,9 @@ impl Node {
         self.settle(now);
     }
 
-    /// The process did not run for `late`, until this moment: it received no messages and did not watch
-    /// its car (H1). A peer that stays silent is lost in bounded time, however often this happens.
+    /// The process did not run for `late`, until this moment: it received no messages and did not
+    /// watch its car (H1). A peer that stays silent is lost in bounded time, however often this
+    /// happens.
     pub fn handle_interrupted(&mut self, late: Duration, now: Timestamp) {
         self.peers.membership.excuse_silence(late, now);
         self.store.ledger.excuse(late, now);

@@ -20,8 +20,8 @@ impl Node {
         if self.dispatching.planning.accept_answer(version) && self.leadership.leads() {
             let (calls, cars) = (self.store.hall_calls(), self.cars(now));
             let guidance = self.dispatching.guide(&plan.cars, &cars, self.hello.floors);
-            // First: a car that gets its first call then knows in which direction to begin. After the
-            // calls, where a car waits: one that still has a call forgets it.
+            // First: a car that gets its first call then knows in which direction to begin. After
+            // the calls, where a car waits: one that still has a call forgets it.
             let (after, before) = guidance.into_iter().partition(|(_, plan)| plan.park.is_some());
             self.send_guidance(before);
             let outside = self.cars_outside(now);

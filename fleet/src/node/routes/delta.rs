@@ -62,7 +62,8 @@ impl Node {
         }
     }
 
-    /// Handles settings, records and acknowledgements, which stay true even if the beacon was reordered.
+    /// Handles settings, records and acknowledgements, which stay true even if the beacon was
+    /// reordered.
     pub(in crate::node) fn on_records(&mut self, peer: &NodeId, delta: &Delta, now: Timestamp) {
         self.store.handle_delta(peer, delta, now);
         self.route_store(now);

@@ -102,7 +102,8 @@ impl Node {
         self.store.settings()
     }
 
-    /// A number that is equal if, and in practice only if, two nodes have the same orders and settings.
+    /// A number that is equal if, and in practice only if, two nodes have the same orders and
+    /// settings.
     #[must_use]
     pub fn digest(&self) -> u64 {
         self.store.digest()

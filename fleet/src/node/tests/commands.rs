@@ -27,8 +27,8 @@ fn no_node_takes_a_call_for_a_car_that_serves_none() {
     }
 }
 
-/// What the building does not have is not set, for it would stay forever. What is set can be ended all
-/// the same: nobody may hear the car again, and the building may have lost the floor.
+/// What the building does not have is not set, for it would stay forever. What is set can be ended
+/// all the same: nobody may hear the car again, and the building may have lost the floor.
 #[test]
 fn only_what_there_is_can_be_commanded_and_all_that_is_set_can_be_ended() {
     let (mut one, _, now) = two_cars();

@@ -52,8 +52,8 @@ fn boarded() -> (Node, Timestamp) {
     (node, now)
 }
 
-/// O1, F13: the line to the panel is cut, or it restarts, and the last that came from it is read. Nobody
-/// has seen the car, which may stand behind a closed door by now.
+/// O1, F13: the line to the panel is cut, or it restarts, and the last that came from it is read.
+/// Nobody has seen the car, which may stand behind a closed door by now.
 #[test]
 fn a_panel_that_is_lost_as_a_passenger_enters_leaves_the_trip_open() {
     let both = [Call::Hall(trip()), ride()];

@@ -17,7 +17,8 @@ fn is_promised(node: &Node, call: HallCall) -> bool {
     node.store.presses(call).iter().any(|press| node.store.is_promised(*press))
 }
 
-/// P5, P1, O1: alone, it lights no lamp before its disk has the order, and serves what stands there.
+/// P5, P1, O1: alone, it lights no lamp before its disk has the order, and serves what stands
+/// there.
 #[test]
 fn a_disk_that_works_again_gets_everything_before_a_lamp_depends_on_it() {
     let (mut node, now) = cabin(1);

@@ -142,9 +142,9 @@ fn there_is_a_term_after_the_greatest_that_is_told() {
     assert!(Term(7) < on_disk && on_disk < on_disk.next());
 }
 
-/// O1, E1: a recorded beacon that is sent again creates no peer, causes no conflict, draws no answer,
-/// and plants neither an order nor a fire recall, whether its sender is a peer, has restarted since, or
-/// was this node before it restarted.
+/// O1, E1: a recorded beacon that is sent again creates no peer, causes no conflict, draws no
+/// answer, and plants neither an order nor a fire recall, whether its sender is a peer, has
+/// restarted since, or was this node before it restarted.
 #[test]
 fn a_beacon_that_is_sent_again_draws_no_answer() {
     let (mut one, mut two, start) = pair();

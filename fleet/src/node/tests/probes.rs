@@ -50,8 +50,8 @@ fn a_peer_that_answers_over_its_link_is_kept() {
 }
 
 /// The system of a suspended process sends again what got lost, and what the process has not read
-/// of it is no answer, nor is an answer without a probe: the master is replaced as soon as one without
-/// power. Its last answers show that it lived when it was asked, however late they arrive.
+/// of it is no answer, nor is an answer without a probe: the master is replaced as soon as one
+/// without power. Its last answers show that it lived when it was asked, however late they arrive.
 #[test]
 fn what_a_suspended_peer_said_before_does_not_keep_it() {
     let limit = MS(1_000);

@@ -69,7 +69,8 @@ fn sessions_are_bounded() {
     assert_eq!(node.handle_session(&request(2_000, 0), now), Err(SessionRefused::TooMany));
 }
 
-/// A client that waits for that can be sure that the session is not lost with the node that took it.
+/// A client that waits for that can be sure that the session is not lost with the node that took
+/// it.
 #[test]
 fn a_session_outlives_its_node_once_a_peer_or_the_disk_has_it() {
     let (mut one, mut two, now) = linked();
@@ -113,8 +114,8 @@ fn a_robot_asks_for_more_time_and_repeats_its_requests() {
     assert_eq!(node.handle_session(&request(3, 0), later), Err(SessionRefused::Reused));
 }
 
-/// A trip: the door is held open at both ends. A robot that rolls in slowly asks for more time, and is
-/// taken along all the same. A trip that ends before its floor is withdrawn.
+/// A trip: the door is held open at both ends. A robot that rolls in slowly asks for more time, and
+/// is taken along all the same. A trip that ends before its floor is withdrawn.
 #[test]
 fn a_trip_goes_on_by_itself() {
     for asks in [None, Some(0), Some(2)] {

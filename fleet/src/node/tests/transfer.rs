@@ -131,8 +131,8 @@ fn equal_digests_tell_who_holds_an_order() {
     }
 }
 
-/// P1, P4: a state says only whether all of it is on its sender's disk. What is there makes lamps go on
-/// at a node that was away, though that disk is still busy with another press.
+/// P1, P4: a state says only whether all of it is on its sender's disk. What is there makes lamps
+/// go on at a node that was away, though that disk is still busy with another press.
 #[test]
 fn a_press_on_its_way_to_the_disk_hides_no_order_that_is_there() {
     let waits = waits();

@@ -93,7 +93,8 @@ pub fn unreadable(from: Ipv4Addr, error: &WireError) -> Option<(ConflictKind, St
 }
 
 impl Conflicts {
-    /// Notes a conflict. Returns it if it is new, and there is room to note it: then it has to be reported.
+    /// Notes a conflict. Returns it if it is new, and there is room to note it: then it has to be
+    /// reported.
     pub(super) fn note(
         &mut self,
         kind: ConflictKind,

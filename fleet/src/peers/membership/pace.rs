@@ -39,8 +39,8 @@ pub(crate) fn period(peers: usize, times: &MeshTimes) -> Duration {
     times.beacon_period.max(SHARE * peers)
 }
 
-/// The announced period of a peer, limited to what a node announces that hears this many. The peer may
-/// hear more, but one wrong beacon must not keep a dead peer alive for long.
+/// The announced period of a peer, limited to what a node announces that hears this many. The peer
+/// may hear more, but one wrong beacon must not keep a dead peer alive for long.
 pub(super) fn bounded(told: Duration, incarnations: usize, times: &MeshTimes) -> Duration {
     let most = MORE_INCARNATIONS + 2 * incarnations;
     told.clamp(times.beacon_period, period(most, times))

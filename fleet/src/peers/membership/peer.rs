@@ -34,8 +34,8 @@ pub(crate) struct Peer {
     /// The latest beacon of this node that it has echoed.
     echoed: u64,
     pub(crate) heard_at: Timestamp,
-    /// When the latest beacon that it echoes was sent, or the latest probe that it has answered over
-    /// its link, or when it shook hands.
+    /// When the latest beacon that it echoes was sent, or the latest probe that it has answered
+    /// over its link, or when it shook hands.
     pub(super) echoed_at: Option<Timestamp>,
     pub(super) probed_at: Timestamp,
     /// The digest with which its store last equalled this node's, and whether all of it was on its disk.
@@ -105,8 +105,8 @@ impl Peer {
         }
     }
 
-    /// Updates the round trip with the beacon of this node that it echoes. Its later beacons repeat an
-    /// echo until a newer one is due: only the first shows the delay.
+    /// Updates the round trip with the beacon of this node that it echoes. Its later beacons repeat
+    /// an echo until a newer one is due: only the first shows the delay.
     pub(super) fn note_echo(&mut self, sent: Sent, now: Timestamp) {
         self.echo_age.note(now.since(sent.at), now);
         if sent.sequence > self.echoed {

@@ -1,8 +1,8 @@
 //! How well a peer's beacons arrive: the share that gets lost, and the shortest round trip.
 //!
-//! Both come from what beacons say anyway. Sequence numbers alone are not enough for the loss, as they
-//! count beacons to single nodes too: a missing number counts as a lost beacon only where the announced
-//! period has passed without one.
+//! Both come from what beacons say anyway. Sequence numbers alone are not enough for the loss, as
+//! they count beacons to single nodes too: a missing number counts as a lost beacon only where the
+//! announced period has passed without one.
 
 use std::time::Duration;
 

@@ -196,8 +196,8 @@ fn a_node_that_is_often_held_up_loses_dead_peers_only() {
     assert!(lost.is_some_and(|after| after < 2_000), "{lost:?}");
 }
 
-/// How long node A puts up with the silence of B, which has run once in this time for two seconds and
-/// then does not run any more. Every so many of its beacons get lost.
+/// How long node A puts up with the silence of B, which has run once in this time for two seconds
+/// and then does not run any more. Every so many of its beacons get lost.
 fn lost_after(runs_every: u64, loses_every: u64) -> Duration {
     let (mut members, peer) = (members(), hello("B", 2, 7));
     members.meet(&peer, LinkSide::Dialled, at(1_000));

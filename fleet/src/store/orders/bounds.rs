@@ -17,8 +17,8 @@ pub(crate) const MOST_OPEN_TRIPS: usize = 256;
 const MOST_CARS: usize = 64;
 
 impl OrderStore {
-    /// Whether a record of another node is within the bounds of its origin. One that is not counts as
-    /// never received: the peer sends it again, and it is accepted once there is room.
+    /// Whether a record of another node is within the bounds of its origin. One that is not counts
+    /// as never received: the peer sends it again, and it is accepted once there is room.
     pub(crate) fn is_within_bounds(&self, record: &Record, floors: FloorCount) -> bool {
         let Some(origin) = self.origins.get(&record.origin) else { return true };
         let place: Place = (record.call.clone(), record.origin.clone());

@@ -1,7 +1,7 @@
 //! The merge under the model checker: calls that one node accepts, replicated on three.
 //!
-//! Node A takes presses, is killed and started again, loses its disk, gets a backup of it, or runs a
-//! second time from a copy of it on another machine. Nodes B and C go on. Any two exchange their
+//! Node A takes presses, is killed and started again, loses its disk, gets a backup of it, or runs
+//! a second time from a copy of it on another machine. Nodes B and C go on. Any two exchange their
 //! stores at any time, so every partition is among the histories; a message may be lost, come late,
 //! and come again. Any node serves what it holds as open.
 //!
