@@ -1,14 +1,12 @@
 //! What `liftmesh doctor` examines: whether a node can run on this machine, and in its fleet.
 //!
-//! It reads, opens, and listens for two seconds, and changes nothing: no file is created, nothing is
-//! sent to the panel or the fleet. It connects with the MQTT broker, and says nothing there. While
-//! the node itself runs, everything that it uses counts as correct, and it says what it hears.
+//! It changes nothing: no file is created, nothing is sent to the panel or the fleet. While the node
+//! itself runs, everything that it uses counts as correct, and it says what it hears.
 
 mod certificate;
 mod disk;
 mod fleet;
 mod network;
-mod node;
 mod panel;
 
 use std::env;
@@ -63,15 +61,13 @@ pub(crate) enum Outcome {
     Error,
 }
 
-/// Whether the node of this configuration runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Running {
     Yes,
     No,
 }
 
-/// Examines everything that the node would use. It takes two seconds unless the node runs, and with
-/// a broker that does not answer a few more.
+/// Examines everything that the node would use, in two seconds or a few more.
 pub(crate) fn examine(settings: &Settings) -> Vec<Finding> {
     let place = settings.data_dir.as_path();
     let status = is_locked(place).then(|| Client::connect(place).and_then(|it| it.status()));
@@ -120,7 +116,7 @@ pub(crate) fn examine(settings: &Settings) -> Vec<Finding> {
     }
     findings.extend(network::ports(settings, running));
     if let (Some(status), None) = (&status, stranger) {
-        findings.extend(node::node(status));
+        findings.extend(fleet::node(status));
     } else {
         let listened = keys.get().map(|keys| fleet::listen(settings, address, &keys));
         findings.extend(listened.into_iter().flatten());
@@ -216,7 +212,7 @@ fn finding(check: &'static str, verdict: Verdict) -> Finding {
     Finding { check, verdict }
 }
 
-/// Tries the lock that a running node holds, and releases it.
+/// Tries the lock that a running node holds.
 fn is_locked(data_dir: &Path) -> bool {
     let lock = data_dir::open(&data_dir.join("node.lock"), File::options().read(true));
     lock.is_ok_and(|lock| matches!(lock.try_lock(), Err(TryLockError::WouldBlock)))
@@ -253,8 +249,7 @@ fn data_dir(path: &Path, running: Running) -> Verdict {
     }
 }
 
-/// The keys have to be the node's user's to read, to whom the data directory belongs, and not those of
-/// whoever asks.
+/// The keys have to be the node's user's to read, to whom the data directory belongs.
 fn fleet_keys(keys: &Keys, owner: Option<u32>) -> Verdict {
     let Err(error) = keys.read() else {
         return Verdict::good(match keys.get().as_deref().and_then(Keyring::sent) {

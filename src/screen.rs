@@ -14,6 +14,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use elevator_driver::{Direction, Floor, FloorCount};
+use elevator_fleet::model::NodeId;
 use elevator_fleet::node::OrderStatus;
 use elevator_fleet::wire::NodeState;
 use ratatui::Frame;
@@ -30,8 +31,7 @@ use self::shafts::{Bank, Label};
 /// The columns and lines of the smallest useful terminal.
 const NEEDED: (u16, u16) = (80, 22);
 
-/// The columns of the lists, and the smallest number in which they omit what is shown elsewhere
-/// too.
+/// The columns of the lists: all, and those without what is shown elsewhere too.
 const LISTS: u16 = 48;
 const NARROW_LISTS: u16 = 34;
 
@@ -64,12 +64,10 @@ pub(crate) struct Picture<'a> {
     pub(crate) instead: &'static str,
 }
 
-/// What the keys of both screens have chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Choice {
     pub(crate) car: usize,
     pub(crate) floor: Floor,
-    /// Whether the keys are listed.
     pub(crate) help: bool,
 }
 
@@ -151,8 +149,7 @@ pub(crate) fn draw(picture: Picture<'_>, frame: &mut Frame<'_>) {
     }
 }
 
-/// Divides the room between the shafts, which come first, and the lists. The shafts get the columns
-/// that the lists can spare: few if all cars fit beside the full lists, and more otherwise.
+/// Divides the room: if not all cars fit beside the full lists, the lists become narrow.
 fn divide(bank: &Bank<'_>, body: Rect) -> [Rect; 2] {
     let (wanted, least) = shafts::width(bank);
     let beside_lists = body.width.saturating_sub(LISTS);
@@ -223,6 +220,16 @@ pub(crate) fn node_state(node_state: &NodeState) -> Label {
             Label::new(format!("slave of {master}"), palette::QUIET).or_short(format!("→{master}"))
         }
         NodeState::Seeking => Label::new("seeking", palette::NOTABLE),
+    }
+}
+
+/// Who leads the fleet.
+pub(crate) fn leader<'a>(master: Option<&NodeId>, otherwise: &'a str) -> [Span<'a>; 2] {
+    match master {
+        Some(master) => {
+            [Span::styled(format!("★ {master}"), palette::NOTABLE), Span::raw(" leads")]
+        }
+        None => [Span::styled(otherwise, palette::BAD), Span::raw("")],
     }
 }
 

@@ -18,7 +18,6 @@ use crate::mesh::Cable;
 /// How often a car is looked at: as often as the screen is drawn.
 const CAR_PERIOD: Duration = Duration::from_millis(40);
 
-/// How often a node is asked.
 const NODE_PERIOD: Duration = Duration::from_millis(150);
 
 /// Commands that wait for a simulator or a node. When full, the newest is refused.
@@ -28,7 +27,6 @@ const COMMANDS: usize = 64;
 pub(super) enum Update {
     /// A car, counted from 0, as it is at this moment.
     Car(usize, Box<SimulatorState>),
-    /// A simulator answers no more.
     CarGone(usize, ControlError),
     /// The status of a node; `None` if it does not answer.
     Node(usize, Option<Box<Status>>),
@@ -38,7 +36,6 @@ pub(super) enum Update {
     Unmoved(usize, String),
 }
 
-/// A thread and the queue of what it is to say.
 #[derive(Debug)]
 pub(super) struct Line<C> {
     commands: SyncSender<C>,
@@ -69,7 +66,6 @@ impl Line<String> {
 }
 
 impl Line<Cable> {
-    /// Starts a line to a node, whether it runs or not.
     pub(super) fn to_node(
         car: usize,
         data_dir: PathBuf,

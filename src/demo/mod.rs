@@ -9,6 +9,7 @@
 //! Read `stage` first; `traffic` has no processes, no threads and no clock, nor has `picture`,
 //! which says what the [screen](crate::screen) shows of a `scene`.
 
+use std::io::{self, IsTerminal, Write};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -17,7 +18,10 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::value_parser;
 use elevator_driver::FloorCount;
 use elevator_fleet::wire::Protocol;
-use ratatui::crossterm::event::KeyCode;
+use liftmesh_harness::account::Tally;
+use liftmesh_lab::Toll;
+use ratatui::DefaultTerminal;
+use ratatui::crossterm::event::{self, KeyCode};
 
 mod error;
 mod lines;
@@ -26,13 +30,13 @@ mod scene;
 mod site;
 mod stage;
 mod traffic;
-mod view;
 
 pub(crate) use error::DemoError;
 
+use picture::picture;
+use scene::{Event, Scene};
 use site::Site;
 use stage::Stage;
-use view::View;
 
 use crate::screen;
 
@@ -95,7 +99,6 @@ pub(crate) struct Args {
     pub(crate) seed: u64,
 }
 
-/// Runs the demo to its end.
 pub(crate) fn run(args: &Args) -> Result<(), DemoError> {
     let ending = screen::ending().map_err(DemoError::System)?;
     let site = Site::new(args.cars.into(), args.floors, args.election)?;
@@ -111,7 +114,7 @@ pub(crate) fn run(args: &Args) -> Result<(), DemoError> {
     let lost = stage.lost.clone();
     stage.close();
     drop(view);
-    let concluded = view::conclude(toll.as_ref(), tally);
+    let concluded = conclude(toll.as_ref(), tally);
     course?;
     concluded.map_err(DemoError::Output)?;
     if lost.is_empty() { Ok(()) } else { Err(DemoError::OrdersLost(lost)) }
@@ -131,4 +134,76 @@ fn play(stage: &mut Stage, view: &mut View, ending: &AtomicBool) -> Result<(), D
             stage.handle_key(key)?;
         }
     }
+}
+
+#[derive(Debug)]
+enum View {
+    /// In a terminal. It is restored when this is dropped, and by the panic hook.
+    Screen(DefaultTerminal),
+    Lines,
+}
+
+impl View {
+    fn open(headless: bool) -> io::Result<Self> {
+        let has_screen = !headless && io::stdout().is_terminal();
+        Ok(if has_screen { Self::Screen(ratatui::try_init()?) } else { Self::Lines })
+    }
+
+    fn is_screen(&self) -> bool {
+        matches!(self, Self::Screen(_))
+    }
+
+    /// Shows the scene and the new events, oldest first.
+    fn show(&mut self, scene: &Scene, fresh: &[Event]) -> io::Result<()> {
+        match self {
+            Self::Screen(terminal) => {
+                terminal.draw(|frame| screen::draw(picture(scene), frame)).map(drop)
+            }
+            Self::Lines => {
+                let mut output = io::stdout().lock();
+                for event in fresh {
+                    writeln!(output, "{}", line(event))?;
+                }
+                output.flush()
+            }
+        }
+    }
+
+    fn keys(&mut self) -> io::Result<Vec<KeyCode>> {
+        let mut keys = Vec::new();
+        while self.is_screen() && event::poll(Duration::ZERO)? {
+            keys.extend(screen::pressed(&event::read()?));
+        }
+        Ok(keys)
+    }
+}
+
+impl Drop for View {
+    fn drop(&mut self) {
+        if self.is_screen() {
+            ratatui::restore();
+        }
+    }
+}
+
+/// Writes the last lines of a demo: the faults of chaos, if any, and the account.
+fn conclude(toll: Option<&Toll>, tally: Tally) -> io::Result<()> {
+    let mut output = io::stdout().lock();
+    if let Some(toll) = toll {
+        writeln!(output, "faults: {toll}")?;
+    }
+    let Tally { placed, served, lost, unserved, late, longest, .. } = tally;
+    let [mean, late, longest] =
+        [tally.mean().unwrap_or_default(), late, longest].map(|time| time.as_secs_f64());
+    writeln!(
+        output,
+        "summary: {placed} orders placed, {served} served, {lost} lost, {unserved} unserved at the \
+         end; waiting mean {mean:.1} s, P90 {late:.1} s, max {longest:.1} s"
+    )
+}
+
+fn line(event: &Event) -> String {
+    let at = event.at.as_secs_f64();
+    let car = event.car.as_ref().map_or("", |car| car.as_str());
+    format!("{at:7.1} s  {car:1}  {}", event.text)
 }

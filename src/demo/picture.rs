@@ -13,7 +13,7 @@ use crate::mesh::Cable;
 use crate::screen::shafts::{Bank, Cabin, Label};
 use crate::screen::{self, Entry, Key, Node, Picture, palette, seconds};
 
-/// What the keys do that are not those of every screen: `stage::keys` does it.
+/// What the keys do that are not those of every screen: `stage::faults` does it.
 const KEYS: &[&[Key]] = &[
     &[
         screen::CAR,
@@ -85,12 +85,7 @@ fn title(scene: &Scene) -> Line<'_> {
 
 /// The master, and the chosen node's election state.
 fn election(scene: &Scene) -> Line<'_> {
-    let mut spans = match &scene.leader {
-        Some(leader) => {
-            vec![Span::styled(format!("★ {leader}"), palette::NOTABLE), Span::raw(" leads")]
-        }
-        None => vec![Span::styled("no master known to all", palette::BAD)],
-    };
+    let mut spans = screen::leader(scene.leader.as_ref(), "no master known to all").to_vec();
     if let Some(car) = scene.cars.get(scene.choice.car) {
         let Label { long, style, .. } = state(car);
         spans.push(Span::raw("   node "));

@@ -25,14 +25,12 @@ pub(super) struct Scene {
     pub(super) phase: Phase,
     pub(super) power: Power,
     pub(super) election: Protocol,
-    /// The master on which all nodes that hear each other agree.
     pub(super) leader: Option<NodeId>,
     /// The address of a web panel, with what it needs to place calls.
     pub(super) panel: String,
     pub(super) seed: u64,
     pub(super) floors: FloorCount,
     pub(super) cars: Vec<CarScene>,
-    /// The open orders, oldest first.
     pub(super) orders: Vec<OrderStatus>,
     pub(super) events: VecDeque<Event>,
     pub(super) tally: Tally,
@@ -93,7 +91,6 @@ pub(super) enum Life {
     Killed,
     /// Its car hung: it stopped the motor and ended (F9).
     Hung,
-    /// The hang has been cleared; it can be started again.
     Cleared,
     /// It ended by itself, with this exit status.
     Ended(String),
@@ -116,9 +113,8 @@ pub(super) enum Weight {
 }
 
 impl Scene {
-    /// The master on which all nodes agree that run and can hear each other. Where the mastership
-    /// rotates, what they said one after the other need not fit together: it is enough that each
-    /// knows one of them.
+    /// The master on which all running nodes agree that can hear each other. Where the mastership
+    /// rotates, it is enough that each knows one of them.
     pub(super) fn agreed_master(&self) -> Option<&NodeId> {
         let connected = self.cars.iter().filter(|car| car.node.cable == Cable::Whole);
         let nodes = connected.filter_map(|car| Some((&car.name, &car.node.view()?.node_state)));
@@ -150,7 +146,6 @@ impl Scene {
 }
 
 impl CarScene {
-    /// A car whose node starts.
     pub(super) fn new(name: NodeId, address: Ipv4Addr, seen: SimulatorState) -> Self {
         let node = NodeScene { life: Life::Starting, cable: Cable::Whole, said: None };
         Self { name, address, seen, riding: 0, node }

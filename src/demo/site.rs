@@ -37,7 +37,6 @@ pub(super) struct Site {
     port: u16,
     /// For the packets of an election that has a port of its own.
     ballot_port: u16,
-    /// Where each node serves its web panel.
     http_port: u16,
     /// With this, the panels place calls.
     token: String,
@@ -47,7 +46,6 @@ pub(super) struct Site {
 }
 
 impl Site {
-    /// Looks for a place.
     pub(super) fn new(
         cars: usize,
         floors: FloorCount,

@@ -29,13 +29,11 @@ use crate::screen::Choice;
 mod chaos;
 mod faults;
 mod hear;
-mod keys;
 mod perform;
 
 use self::chaos::Chaos;
 
-/// The bound of the queue of updates. When it is full, the thread that sends the next one waits,
-/// and misses what it would have seen meanwhile.
+/// Updates that wait. When full, the thread that sends the next one waits, and misses news.
 const NEWS: usize = 256;
 
 /// How long a simulator may take to open its control socket.
@@ -62,7 +60,6 @@ pub(super) struct Stage {
     pub(super) fresh: Vec<Event>,
     sights: Vec<Sight>,
     pub(super) account: Account,
-    /// The lost orders, in words.
     pub(super) lost: Vec<String>,
     /// Those that were not served by the end.
     unserved: Vec<String>,
@@ -89,7 +86,6 @@ struct Actor {
 }
 
 impl Stage {
-    /// Starts all processes.
     pub(super) fn open(args: Args, unattended: bool, site: Site) -> Result<Self, DemoError> {
         let count = site.cars.len();
         let (bring, updates) = sync_channel(NEWS);
@@ -241,8 +237,7 @@ impl Stage {
         Ok(())
     }
 
-    /// The panels whose nodes run. One that was silent for a moment still has lamps to bring in
-    /// line.
+    /// The panels whose nodes run, even if silent for a moment.
     fn attended(&self) -> BTreeSet<NodeId> {
         let runs = |car: &&CarScene| matches!(car.node.life, Life::Starting | Life::Running);
         self.scene.cars.iter().filter(runs).map(|car| car.name.clone()).collect()

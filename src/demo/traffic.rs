@@ -13,7 +13,6 @@ use elevator_simulator::car::PERSONS;
 
 use super::Args;
 
-/// Passengers come for this long if nothing else is said.
 const DAY: Duration = Duration::from_hours(24);
 
 /// After this time a rider whose button stays dark presses again.
@@ -28,9 +27,7 @@ const RATED_LOAD: f64 = 630.0;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Deed {
     Come(Passenger),
-    /// Presses a button on the panel of this car.
     Press(usize, Button),
-    /// Changes the load of a car, in per cent.
     Load(usize, u8),
 }
 
@@ -125,8 +122,7 @@ impl Passengers {
     }
 }
 
-/// The car whose panel at a landing is pressed. One that is out of order does not respond: the next
-/// working one is pressed at once.
+/// The car whose panel at a landing is pressed: the first working one from the floor's own on.
 fn panel(floor: Floor, cars: &[(&CarState, bool)]) -> Option<usize> {
     let from = usize::from(floor.index());
     (from..from + cars.len()).map(|car| car % cars.len()).find(|car| cars[*car].1)

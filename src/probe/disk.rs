@@ -10,8 +10,7 @@ use crate::clearance;
 use crate::journal::{self, JournalError};
 use crate::latch;
 
-/// Free bytes below which the disk soon, or already, takes no more orders. A journal has at most a
-/// few MiB.
+/// Free bytes below which the disk soon, or already, takes no more orders.
 const LITTLE: u64 = 64 << 20;
 const NOTHING: u64 = 1 << 20;
 
@@ -42,7 +41,6 @@ pub(super) fn disk(data_dir: &Path) -> Verdict {
     if room < LITTLE { Verdict::warning(free, "make room") } else { Verdict::good(free) }
 }
 
-/// Whether the node's journal can be read.
 pub(super) fn journal(data_dir: &Path, node: &NodeId, running: Running) -> Verdict {
     let file = data_dir.join(journal::FILE);
     let shown = file.display();

@@ -1,4 +1,4 @@
-//! The nodes on the network, as they are heard before this one runs.
+//! The nodes: those on the network, as they are heard before this one runs, and this one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, ErrorKind};
@@ -6,12 +6,13 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::time::{Duration, Instant};
 
 use elevator_fleet::model::{Hello, Mac, NodeId};
-use elevator_fleet::node::{ConflictKind, misfit, unreadable};
+use elevator_fleet::node::{ConflictKind, Status, misfit, unreadable};
 use elevator_fleet::wire::Nonce;
 use elevator_fleet::wire::codec::{MAX_DATAGRAM, decode_beacon};
 use elevator_fleet::wire::keyring::Keyring;
 
 use super::{Finding, Verdict, finding};
+use crate::client::ClientError;
 use crate::config::Settings;
 use crate::mesh;
 
@@ -84,7 +85,7 @@ fn hear(settings: &Settings, own: &Hello, keys: &Keyring) -> io::Result<Heard> {
 }
 
 /// What to do about a conflict, which keeps no node from running.
-pub(super) fn conflict(kind: ConflictKind, what: String) -> Finding {
+fn conflict(kind: ConflictKind, what: String) -> Finding {
     let (check, remedy) = match kind {
         ConflictKind::Name => ("car", "rename one of the two nodes"),
         ConflictKind::Address => ("address", "give each node an address of its own"),
@@ -102,4 +103,56 @@ pub(super) fn conflict(kind: ConflictKind, what: String) -> Finding {
         ),
     };
     finding(check, Verdict::warning(what, remedy))
+}
+
+/// The running node: what it says about itself.
+pub(super) fn node(answer: &Result<Status, ClientError>) -> Vec<Finding> {
+    let status = match answer {
+        Ok(status) => status,
+        Err(error @ ClientError::Socket { .. }) => {
+            return vec![finding("node", Verdict::unchecked(error.to_string()))];
+        }
+        Err(error) => {
+            let what = format!("this node is running but does not answer: {error}");
+            let remedy = "check its log (`journalctl -u liftmesh`), then restart it";
+            return vec![finding("node", Verdict::wrong(what, remedy))];
+        }
+    };
+    let (node, state, peers) = (&status.node, &status.node_state, status.peers.len());
+    let runs = Verdict::good(format!("{node} runs, {state}, and hears {peers} peers"));
+    let mut findings = vec![finding("node", runs)];
+    let mut add = |check, verdict| findings.push(finding(check, verdict));
+    if status.log_lines_lost > 0 {
+        let what = format!("{} lines were lost", status.log_lines_lost);
+        add("log", Verdict::warning(what, "check the service that reads the log"));
+    }
+    for topic in &status.mqtt_refused {
+        let what = format!("the broker refuses messages on {topic}");
+        let remedy = "let the nodes' user write there, or let callers choose another";
+        add("mqtt.broker", Verdict::warning(what, remedy));
+    }
+    if status.disk_failed {
+        let remedy =
+            "make room or replace it; the node retries by itself, and its log has the reason";
+        add("disk", Verdict::wrong("the disk has failed", remedy));
+    }
+    if let Some(reason) = &status.fleet_keys.missing {
+        add("fleet_keys", Verdict::wrong(reason, "the node tries again every second"));
+    }
+    if let Some(car) = &status.car {
+        let panel = &car.panel;
+        add(
+            "panel",
+            match &car.connection {
+                Ok(()) => Verdict::good(format!("{panel} answers")),
+                Err(why) => Verdict::wrong(
+                    format!("{panel} does not answer: {why}"),
+                    "check its power and its line, and the speed and protocol in its URL",
+                ),
+            },
+        );
+    }
+    let conflicts = status.conflicts.iter();
+    findings.extend(conflicts.map(|known| conflict(known.kind, known.what.clone())));
+    findings
 }

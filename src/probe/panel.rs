@@ -54,8 +54,7 @@ fn serial(path: &str, running: Running) -> Verdict {
 
 const RIGHTS: &str = "add the node's user to the group that `ls -l` shows for the device";
 
-/// Opens and closes a connection; nothing is sent. The server of a running node accepts that node
-/// only.
+/// Opens and closes a connection. The server of a running node accepts that node only.
 fn tcp(host: &str, port: u16, running: Running) -> Verdict {
     if running == Running::Yes {
         return Verdict::good(format!("{host}:{port} is not tried while this node is running"));

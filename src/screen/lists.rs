@@ -95,7 +95,6 @@ pub(super) fn draw_nodes(
     frame.render_widget(table.block(block(&title)), area);
 }
 
-/// Draws the open orders, oldest first.
 pub(super) fn draw_orders(orders: &[&OrderStatus], frame: &mut Frame<'_>, area: Rect) {
     let wide = area.width >= LISTS;
     let rows = orders.iter().map(|order| {
@@ -136,7 +135,6 @@ fn without<T, const COLUMNS: usize, const WIDE: usize>(
     shown.map(|(_, cell)| cell).collect()
 }
 
-/// Draws events, newest first, as far as there is room.
 pub(super) fn draw_events(events: &[Entry<'_>], frame: &mut Frame<'_>, area: Rect) {
     let room = usize::from(area.height.saturating_sub(2));
     let width = usize::from(area.width.saturating_sub(2));

@@ -11,7 +11,6 @@ use ratatui::style::{Modifier, Style};
 
 use super::{Choice, arrow, block, first_shown, palette};
 
-/// The landing's number and the passengers on it.
 const LANDING: u16 = 9;
 
 /// A car is this wide, and what stands beside its shaft is this much wider.
@@ -35,14 +34,12 @@ const FLOOR: u16 = 5;
 /// A line's height in the steps by which a car moves.
 const STEPS: i32 = 8;
 
-/// The cars and landings of a bank, as they are drawn.
 #[derive(Debug)]
 pub(crate) struct Bank<'a> {
     pub(crate) floors: FloorCount,
     pub(crate) cars: Vec<Cabin<'a>>,
     /// How many passengers wait at each floor, from the lowest, where that is known.
     pub(crate) waiting: &'a [usize],
-    /// What does not fit scrolls with the chosen car and floor.
     pub(crate) choice: Choice,
 }
 

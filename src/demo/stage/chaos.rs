@@ -11,16 +11,13 @@ use crate::demo::error::DemoError;
 use crate::demo::scene::{Life, Phase, Power, Switch, Weight};
 use crate::mesh::Cable;
 
-/// A car that is to hang flies within this, and one whose motor is stuck counts as hung within this
-/// again, or the fault is over: longer than a flight to the next floor, or the search for one, may
-/// take.
+/// A car that is to hang flies within this, and then counts as hung within this again, or the fault
+/// is over.
 const HANG_LIMIT: Duration = Duration::from_secs(40);
 
-/// A motor that sticks at this speed, in m/s, hangs; one that sticks at rest is a drive that does
-/// not start.
+/// A motor that sticks at this speed, in m/s, hangs.
 const FAST: f64 = 1.0;
 
-/// The faults that are to come, and those that last.
 #[derive(Debug)]
 pub(in crate::demo) struct Chaos {
     schedule: Peekable<Schedule>,
@@ -28,12 +25,10 @@ pub(in crate::demo) struct Chaos {
     pub(in crate::demo) toll: Toll,
 }
 
-/// When a fault ends.
 #[derive(Debug, Clone, Copy)]
 enum End {
     At(Duration),
-    /// Once the car has hung and somebody has looked into it. It was to hang at this time, and then
-    /// its motor stuck.
+    /// Once the car has hung, which it was to do at this time.
     AfterHang(Duration),
 }
 

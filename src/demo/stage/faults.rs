@@ -1,12 +1,14 @@
-//! What can be done to nodes, cars and the building: by the keys, and by chaos.
+//! What the keys do, and what they and chaos do to nodes, cars and the building.
 
+use elevator_driver::{Button, Direction};
 use liftmesh_harness::kill_all;
+use ratatui::crossterm::event::KeyCode;
 use rustix::process::Signal;
 
 use super::Stage;
 use crate::clearance::{self, Clearance};
 use crate::demo::error::DemoError;
-use crate::demo::scene::{Life, Power, Switch, Weight};
+use crate::demo::scene::{Life, Phase, Power, Switch, Weight};
 use crate::journal::Account;
 use crate::mesh::Cable;
 
@@ -14,6 +16,55 @@ use crate::mesh::Cable;
 pub(super) const HANG_NOT_CLEARED: &str = "hung: clear it (x), then start it";
 
 impl Stage {
+    pub(in crate::demo) fn handle_key(&mut self, key: KeyCode) -> Result<(), DemoError> {
+        let (car, floor) = (self.scene.choice.car, self.scene.choice.floor);
+        let node = &self.scene.cars[car].node;
+        match key {
+            KeyCode::Char('u') => self.press_if_there(Button::Hall(floor, Direction::Up)),
+            KeyCode::Char('d') => self.press_if_there(Button::Hall(floor, Direction::Down)),
+            KeyCode::Char('c') => self.press_if_there(Button::Car(floor)),
+            KeyCode::Char('k') => self.kill(car),
+            KeyCode::Char('r') => self.start(car)?,
+            KeyCode::Char('z') if node.life == Life::Suspended => self.resume(car),
+            KeyCode::Char('z') => self.suspend(car),
+            KeyCode::Char('n') if node.cable == Cable::Cut => self.wire(car, Cable::Whole),
+            KeyCode::Char('n') => self.wire(car, Cable::Cut),
+            KeyCode::Char('l') => self.toggle(car, Switch::Line),
+            KeyCode::Char('h') => self.toggle(car, Switch::Motor),
+            KeyCode::Char('x') => self.clear_hang(car, "cleared by hand"),
+            KeyCode::Char('o') => self.toggle(car, Switch::Door),
+            KeyCode::Char('s') => self.toggle(car, Switch::Stop),
+            KeyCode::Char('p') if self.scene.power == Power::On => self.cut_power(),
+            KeyCode::Char('p') => self.power_up()?,
+            KeyCode::Char(' ') => {
+                self.scene.phase = match self.scene.phase {
+                    Phase::Traffic => Phase::Paused,
+                    Phase::Paused => Phase::Traffic,
+                    other @ (Phase::Starting | Phase::Draining) => other,
+                };
+            }
+            key => {
+                let (cars, floors) = (self.scene.cars.len(), self.scene.floors);
+                self.scene.choice.handle_key(key, cars, floors);
+            }
+        }
+        Ok(())
+    }
+
+    fn toggle(&mut self, car: usize, switch: Switch) {
+        self.switch(car, switch, !self.scene.cars[car].is(switch));
+    }
+
+    fn press_if_there(&mut self, button: Button) {
+        let car = self.scene.choice.car;
+        if self.scene.power == Power::Off {
+            self.log(Some(car), Weight::Notable, "there is no power");
+        } else if self.scene.floors.has_button(button) {
+            self.log(Some(car), Weight::Notable, format!("pressed {button}"));
+            self.press(car, button);
+        }
+    }
+
     pub(super) fn switch(&mut self, car: usize, switch: Switch, on: bool) {
         self.command_car(car, switch.words(on).0);
     }
@@ -26,8 +77,7 @@ impl Stage {
         }
     }
 
-    /// Starts a node that does not run. One whose hang has not been cleared would refuse, as it
-    /// does everywhere (H3), so that the reason is told instead.
+    /// Starts a node that does not run, or says why that is of no use (H3).
     pub(super) fn start(&mut self, car: usize) -> Result<(), DemoError> {
         if self.scene.power == Power::Off {
             self.log(Some(car), Weight::Notable, "there is no power");
@@ -81,8 +131,7 @@ impl Stage {
         }
     }
 
-    /// On record, as an operator does who has looked into the car (F9). The node still has to be
-    /// started.
+    /// On record, as by an operator (F9). The node still has to be started.
     pub(super) fn clear_hang(&mut self, car: usize, reason: &str) {
         if self.actors[car].node.is_some() || self.scene.cars[car].node.life != Life::Hung {
             self.log(Some(car), Weight::Notable, "no hang to clear");
@@ -100,8 +149,7 @@ impl Stage {
         self.log(Some(car), weight, text);
     }
 
-    /// All nodes at once; the panels forget, and so the motors stop. What no power moves stays as
-    /// it is: cars where they are, latches, and whatever stands in a door.
+    /// All nodes at once; the panels forget, and so the motors stop.
     pub(super) fn cut_power(&mut self) {
         self.scene.power = Power::Off;
         let mut nodes = Vec::new();

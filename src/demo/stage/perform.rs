@@ -144,9 +144,8 @@ impl Stage {
         }
     }
 
-    /// What is still wrong after chaos: a fault lasts, a car is not in service, or the nodes do not
-    /// follow one master or have different stores (E1, O7). Without chaos nothing needs to be
-    /// healed.
+    /// What is still wrong after chaos: a fault, a car out of service, several masters, or different
+    /// stores (E1, O7).
     fn unhealed(&self) -> Option<String> {
         if self.chaos.as_ref()?.lasts() {
             return Some("a fault lasts".to_owned());
