@@ -42,8 +42,7 @@ pub enum ClearError {
     Running(PathBuf),
     #[error("the data directory {path} can't be used; the node creates it on its first run", path = path.display())]
     Directory { path: PathBuf, source: io::Error },
-    /// The command was given by another user than the node's, whose files would be out of its
-    /// reach then.
+    /// What another user writes would be out of the node's reach.
     #[error(
         "the data directory {path} belongs to user {owner}: run the command as that user, with \
          `sudo -u '#{owner}' liftmesh …`", path = path.display()
@@ -72,11 +71,9 @@ pub enum AuditError {
     Journal(JournalError),
 }
 
-/// Clears the latch that keeps a node from starting, and returns it; `None` if there is nothing to
-/// clear. The audit record is on disk before the latch is removed.
+/// Clears the latch that keeps a node from starting, and returns it, if there is one.
 ///
-/// `node` is the node's name, if configured; it is needed only if neither the latch nor the mark
-/// has it.
+/// The node's name, if configured, is needed only if neither the latch nor the mark has it.
 pub(crate) fn clear(
     data_dir: &Path,
     node: Option<NodeId>,
@@ -156,11 +153,7 @@ pub(crate) fn removed(records: &[AuditRecord]) -> Option<Latch> {
     Some(Latch::Removed { recorded })
 }
 
-/// Sees to it that the audit log of a node that has a latch has its hang, so that the latch can't
-/// be removed unnoticed from here on.
-///
-/// # Errors
-/// [`JournalError`]: the log is as it was. The latch is there all the same.
+/// Completes the audit log of a node that has a latch, which can't be removed unnoticed then.
 pub(crate) fn note_latch(
     data_dir: &Path,
     node: &NodeId,
@@ -178,8 +171,7 @@ pub(crate) fn note_latch(
     })
 }
 
-/// The journal of the node. One that is lost is made anew: its audit log begins with the event that
-/// is returned.
+/// The journal of the node. One that is lost is made anew, and begins with the returned event.
 fn open_or_replace(
     data_dir: &Path,
     node: &NodeId,

@@ -21,18 +21,14 @@ pub struct Exposed {
     fix: &'static str,
 }
 
-/// Whose a data directory is, if it is another user's: what is made in one belongs to its owner.
-///
-/// # Errors
-/// It is not there, and is not made, or can't be read.
+/// Whose a data directory is, if it is another user's.
 pub(crate) fn other_owner(path: &Path) -> io::Result<Option<u32>> {
     let owner = fs::read_dir(path).and_then(|_| fs::metadata(path))?.uid();
     Ok(Some(owner).filter(|owner| *owner != geteuid().as_raw()))
 }
 
-/// Checks that only this user, its groups and root may make, replace and remove files in a directory
-/// that is there; others may not even where the sticky bit keeps them from replacing files. Root may
-/// ask for the node's user, whose groups are not known: then any group may.
+/// Checks that only this user, its groups and root may make, replace and remove files in a directory.
+/// Root may ask for the node's user, whose groups are not known: then any group may.
 pub(crate) fn check_rights(path: &Path, directory: &fs::Metadata) -> Result<(), Exposed> {
     const GROUP_WRITES: u32 = 0o020;
     const OTHERS_WRITE: u32 = 0o002;
@@ -53,11 +49,8 @@ pub(crate) fn check_rights(path: &Path, directory: &fs::Metadata) -> Result<(), 
     Err(Exposed { path: path.to_owned(), mode, fix })
 }
 
-/// Opens a file of the data directory. Follows no symbolic link, and does not wait for the other end
-/// of a pipe.
-///
-/// # Errors
-/// What the system says; or it is not a regular file, and was not changed.
+/// Opens a file of the data directory, if it is a regular one: not a link, and not a pipe, for whose
+/// other end it would wait.
 pub(crate) fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
     let opened = options.custom_flags(flags).open(path);
@@ -75,9 +68,6 @@ pub(crate) fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
 }
 
 /// The text of a file of the data directory, opened as by [`open`].
-///
-/// # Errors
-/// As [`open`], or the file is not UTF-8.
 pub(crate) fn read_text(path: &Path) -> io::Result<String> {
     let mut text = String::new();
     open(path, OpenOptions::new().read(true))?.read_to_string(&mut text)?;

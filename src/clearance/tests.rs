@@ -139,19 +139,6 @@ fn a_latch_that_cant_be_read_is_recorded_and_cleared_all_the_same() {
     assert!(clear(directory.path(), Some(node()), BY).expect("cleared").is_some());
 }
 
-/// P5: where nothing can be recorded nothing is made, and the latch counts.
-#[test]
-fn noting_a_latch_makes_no_journal_and_sets_none_aside() {
-    let directory = TempDir::new().expect("a directory");
-    let latch = Latch::Hang(hang());
-    note_latch(directory.path(), &node(), &latch).expect("nothing to note");
-    assert!(!journal::exists(directory.path()));
-    let path = directory.path().join("journal.redb");
-    fs::write(&path, [7; 4096]).expect("written");
-    assert!(note_latch(directory.path(), &node(), &latch).is_err());
-    assert_eq!(fs::read(&path).expect("there"), [7; 4096]);
-}
-
 /// H3
 #[test]
 fn clearing_takes_the_latch_away_and_leaves_both_records() {

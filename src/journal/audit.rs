@@ -66,7 +66,6 @@ pub(crate) enum AuditEvent {
         /// The account that gave the command, if it was entered at this node.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         account: Option<Account>,
-        /// The node at which it was entered.
         entered_at: NodeId,
         /// What was set, such as `mode/A`.
         key: String,
@@ -97,8 +96,7 @@ pub(crate) enum AuditEvent {
     Other(BTreeMap<String, Value>),
 }
 
-/// The account that gave a command, as reported by the system. Unlike the operator's name, it is
-/// not what somebody has typed.
+/// The account that gave a command, as reported by the system.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct Account {
     pub(crate) uid: u32,
@@ -110,8 +108,7 @@ pub(crate) struct Account {
     pub(crate) sudo_user: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) terminal: Option<String>,
-    /// The name of the token, of a command over HTTP: the user is the one that the program which took
-    /// it runs as.
+    /// The name of the token, of a command over HTTP: `uid` is that of the program which took it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) token: Option<String>,
 }
@@ -169,7 +166,6 @@ pub(crate) fn last_fleet_keys(records: &[AuditRecord]) -> AuditEvent {
     last.unwrap_or_else(|| AuditEvent::keys(FleetKeysStatus::default()))
 }
 
-/// Every record, the oldest first.
 pub(super) fn read(database: &Database) -> Result<Vec<AuditRecord>, ReadError> {
     let transaction = database.begin_read()?;
     let table = transaction.open_table(AUDIT)?;
@@ -184,8 +180,7 @@ pub(super) fn read(database: &Database) -> Result<Vec<AuditRecord>, ReadError> {
     Ok(records)
 }
 
-/// Appends records, and drops as many of the oldest as there are too many. Returns the number of the
-/// last one.
+/// Appends records, and drops the oldest that are too many. Returns the number of the last one.
 pub(super) fn append(
     transaction: &WriteTransaction,
     records: &[AuditRecord],

@@ -36,15 +36,13 @@ const TRANSACTION: usize = 104;
 
 const HEADER: usize = 320;
 
-/// Begins a transaction that is committed in two phases.
 pub(super) fn begin(database: &Database) -> Result<WriteTransaction, TransactionError> {
     let mut transaction = database.begin_write()?;
     transaction.set_two_phase_commit(true);
     Ok(transaction)
 }
 
-/// Another file format of the database. One slot is enough: a database that changes its format
-/// writes them one after the other, and to leave a damaged file as it is does no harm.
+/// Another file format of the database. One slot is enough: they are written one after the other.
 pub(super) fn other_format(bytes: &[u8]) -> Option<u8> {
     if !bytes.starts_with(&MAGIC) {
         return None;
@@ -54,10 +52,8 @@ pub(super) fn other_format(bytes: &[u8]) -> Option<u8> {
 }
 
 /// Makes the database choose the newer commit, if it verifies, where the header names the older one: the
-/// power failed between the two phases, or the bit that names it has flipped.
-///
-/// # Errors
-/// The commit that is named does not verify: it may be the newer one, with a damaged number.
+/// power failed between the two phases, or the bit that names it has flipped. It is an error if the
+/// commit that is named does not verify: it may be the newer one, with a damaged number.
 pub(super) fn prefer_newer(
     builder: &Builder,
     backend: &impl StorageBackend,

@@ -82,8 +82,7 @@ impl Journal {
         Self::open_or(directory, node, Lost::MakeAnew)
     }
 
-    /// Like [`open`](Self::open), with a rule for a missing or damaged journal. A damaged one is
-    /// set aside in any case.
+    /// Like [`open`](Self::open), with a rule for a missing journal, or a damaged one, now set aside.
     pub(crate) fn open_or(
         directory: &Path,
         node: &NodeId,
@@ -136,8 +135,8 @@ impl Journal {
         Ok((Self { file: place, ..journal }, restored))
     }
 
-    /// Goes on with a database that has been read, or makes a journal of an empty one. A disk that
-    /// takes nothing is found out before the node depends on it.
+    /// Makes a journal of an empty database, or writes to one that has been read, which shows whether
+    /// the disk takes anything.
     fn begin(
         database: Database,
         found: Option<Restored>,
@@ -154,7 +153,7 @@ impl Journal {
         Ok((journal, found.unwrap_or_default()))
     }
 
-    /// Writes all or nothing, as at this moment of the wall clock; it is on disk when this returns. Returns the number of the last record
+    /// Writes all or nothing; it is on disk when this returns. Returns the number of the last record
     /// of the audit log, if there are new ones.
     fn commit(&self, group: &Group, now: SystemTime) -> Result<u64, redb::Error> {
         let Group { changes, records, statistics } = group;
@@ -172,8 +171,7 @@ impl Journal {
         Ok(last)
     }
 
-    /// Checks that its path still leads to its file. What is written to one that was deleted or
-    /// replaced is gone with the process, although the disk takes it.
+    /// Checks that its path still leads to its file: what is written to a deleted one is gone.
     fn check_place(&self) -> io::Result<()> {
         let is_it = |file| fs::metadata(&self.path).is_ok_and(|found| number(&found) == file);
         if self.file.is_none_or(is_it) {
@@ -190,19 +188,16 @@ impl Journal {
         Ok(self.commit(&group, SystemTime::now()).map(drop)?)
     }
 
-    /// Appends to the audit log, all or none; the records are on disk when this returns. Returns the
-    /// number of the last one.
+    /// Appends to the audit log, all or none, durably. Returns the number of the last record.
     pub(crate) fn record(&self, records: &[AuditRecord]) -> Result<u64, JournalError> {
         let group = Group { records: records.to_vec(), ..Group::default() };
         self.commit(&group, SystemTime::now()).map_err(|error| JournalError::Audit(Box::new(error)))
     }
 
-    /// The audit log, the oldest record first.
     pub(crate) fn audit(&self) -> Result<Vec<AuditRecord>, JournalError> {
         audit::read(&self.database).map_err(|error| unusable(&self.path, error))
     }
 
-    /// The statistics.
     pub(crate) fn statistics(&self) -> Result<Vec<(Slot, Quarter)>, JournalError> {
         tables::read_statistics(&self.database).map_err(|error| unusable(&self.path, error))
     }
@@ -263,7 +258,6 @@ fn look(path: &Path, whose: Option<&NodeId>) -> Result<Option<(Journal, Restored
     Ok(found.map(|restored| (Journal { database, path: path.to_owned(), file: None }, restored)))
 }
 
-/// Opens the database in these bytes.
 fn in_memory(
     bytes: &[u8],
     path: &Path,
@@ -275,8 +269,7 @@ fn in_memory(
     open_database(|| Ok(memory(bytes)?), path, whose)
 }
 
-/// A medium with these bytes. The database can be opened only where it can write, because a crash may
-/// have left something to repair.
+/// A medium with these bytes: the database can only be opened where it can write.
 fn memory(bytes: &[u8]) -> io::Result<InMemoryBackend> {
     let memory = InMemoryBackend::new();
     memory.set_len(bytes.len() as u64)?;

@@ -13,7 +13,6 @@ use super::{JournalError, failing};
 use crate::data_dir;
 use crate::latch::file::sync_directory;
 
-/// The journal's file in the data directory.
 pub(crate) const FILE: &str = "journal.redb";
 
 /// What a file is called, with a number behind it, that was found damaged and set aside.
@@ -80,7 +79,6 @@ pub(super) fn make_directory(directory: &Path, journal: &Path) -> Result<(), Jou
     Ok(())
 }
 
-/// Gives a damaged journal another name.
 pub(super) fn set_aside(directory: &Path, path: &Path, reason: &str) {
     let (aside, path) = (free_name(directory), path.display());
     match fs::rename(directory.join(FILE), &aside).and_then(|()| sync_directory(directory)) {
@@ -99,8 +97,7 @@ fn free_name(directory: &Path) -> PathBuf {
     names.find(|path| fs::symlink_metadata(path).is_err()).unwrap_or_default()
 }
 
-/// The journal's file, which is created if missing. It records what passengers and operators did,
-/// and is accessible to the node's user and group only, whatever the umask.
+/// The journal's file, made if missing, for the node's user and group only, whatever the umask.
 pub(super) fn file(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false).mode(MODE);

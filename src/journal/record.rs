@@ -1,9 +1,8 @@
 //! Orders as they are on disk.
 //!
-//! Ages come from two clocks: from the brain's own while the process runs, and from the wall clock
-//! across a restart. The wall clock may have been set meanwhile. So an order never comes back
-//! younger than it was written, and at most [`OLDEST`] old; if the wall clock is of no use, its age
-//! is as written. Nothing but the age depends on it (E5).
+//! Across a restart an order ages by the wall clock, which may have been set meanwhile: it comes
+//! back no younger than it was written, and at most [`OLDEST`] old. Nothing else depends on that
+//! clock (E5).
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -17,7 +16,6 @@ const OLDEST: Duration = Duration::from_hours(24);
 /// A wall clock that shows less, 2024-01-01 in seconds since 1970, has not been set.
 const CLOCK_UNSET: u64 = 1_704_067_200;
 
-/// An order, and when it was written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct StoredOrder {
     record: Record,

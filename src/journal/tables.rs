@@ -30,7 +30,6 @@ use super::header;
 use super::record::{StoredOrder, order_key};
 use crate::statistics::{Changes, Quarter, Slot};
 
-/// The format that this program reads and writes.
 pub(super) const FORMAT: u64 = 3;
 
 type Bytes = &'static [u8];
@@ -47,7 +46,6 @@ const KEY_FORMAT: &str = "format";
 const KEY_TERM: &str = "term";
 const KEY_NODE: &str = "node";
 
-/// Why a database can't be read.
 #[derive(Debug)]
 pub(super) enum ReadError {
     Database(redb::Error),
@@ -61,8 +59,7 @@ impl<E: Into<redb::Error>> From<E> for ReadError {
     }
 }
 
-/// Reads everything that a node restores, and whose it is; `None` if the database was only just
-/// made. Orders have the age that they have at this moment.
+/// Reads what a node restores, and whose it is; `None` if the database was only just made.
 pub(super) fn read(
     database: &Database,
     now: SystemTime,
@@ -125,7 +122,6 @@ pub(super) fn encode<T: Serialize>(value: &T) -> Result<Vec<u8>, redb::Error> {
     postcard::to_stdvec(value).map_err(|error| io::Error::other(error).into())
 }
 
-/// Makes an empty journal, with all its tables.
 pub(super) fn make(database: &Database, node: &NodeId) -> Result<(), redb::Error> {
     let transaction = header::begin(database)?;
     transaction.open_table(NUMBERS)?.insert(KEY_FORMAT, FORMAT)?;

@@ -28,7 +28,6 @@ const CHECK_PERIOD: Duration = Duration::from_secs(1);
 const COMMIT_TIMES: [f64; 14] =
     [0.000_25, 0.000_5, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0, 30.0];
 
-/// A histogram of the times that the disk takes for a commit.
 pub(crate) fn commit_times() -> Result<CommitTimes, prometheus::Error> {
     let (name, help) = ("liftmesh_journal_commit_seconds", "Time the disk took to commit orders.");
     CommitTimes::with_opts(HistogramOpts::new(name, help).buckets(COMMIT_TIMES.to_vec()))
@@ -54,7 +53,6 @@ pub enum SubmitError {
     Ended,
 }
 
-/// What the thread is asked for.
 pub(crate) enum Work {
     Write(Lsn, Vec<Change>),
     Record(Box<AuditRecord>),
@@ -101,7 +99,6 @@ impl JournalWriter {
         Ok(())
     }
 
-    /// How many batches are not on disk yet.
     pub(crate) fn queued(&self) -> u64 {
         let durable = self.progress.borrow().durable.0;
         self.submitted.load(Ordering::Relaxed).saturating_sub(durable)
@@ -115,8 +112,7 @@ impl JournalWriter {
         })
     }
 
-    /// Requests something that is in the journal once what waits is written. Never waits; if it
-    /// can't be read, the answer is dropped.
+    /// Asks for something in the journal, as after what waits. If it can't be read, drops the answer.
     pub(crate) fn ask<T: Send + 'static>(
         &self,
         answer: oneshot::Sender<T>,

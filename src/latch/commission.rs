@@ -1,8 +1,7 @@
 //! The mark of a commissioned node: its data directory has had a journal.
 //!
-//! It is written once the node's first journal is on disk, never before, so that a power cut in
-//! the first moments of a node asks nothing of an operator. A data directory that is wiped as a
-//! whole belongs to a new node.
+//! It is written once the node's first journal is on disk: a power cut in the first moments of a
+//! node asks nothing of an operator. A data directory that is wiped as a whole is a new node's.
 
 use std::fs;
 use std::io;

@@ -7,20 +7,15 @@
 //!   liftmesh clear-hang ─ audit record ─▶ remove()
 //! ```
 //!
-//! The latch is a separate file in the data directory, in readable text. It depends on nothing else
-//! there, so it survives a damaged journal. A file that can't be parsed counts as a latch: a car
-//! returns to service only after somebody has checked it.
+//! The latch is a separate file in the data directory, in readable text, which survives a damaged
+//! journal. A file that can't be parsed counts as a latch.
 //!
-//! The audit log has the hang as well. This distinguishes a latch that was cleared from one that
-//! was removed by hand. Both are written at once, on two threads, and either may be missing after a
-//! crash:
+//! The audit log has the hang as well, so that a latch that was removed by hand is missed. Both are
+//! written at once, on two threads, and either may be missing after a crash:
 //!
-//! | latch | hang in the audit log | what a start does |
-//! | --- | --- | --- |
-//! | there | there | refuses |
-//! | there | missing | refuses, and completes the log: from here on the latch can't go unnoticed |
-//! | gone | there, not cleared | refuses, and puts a latch back ([`Latch::Removed`]) |
-//! | gone | there, cleared | starts |
+//! - a latch whose hang is not in the log: the start refuses, and completes the log;
+//! - a hang in the log that was not cleared, without a latch: the start refuses, and puts a latch
+//!   back ([`Latch::Removed`]).
 //!
 //! Next to it is the mark of a commissioned node, [`commission`]: a node that has run before and
 //! finds its journal missing can't know what else is lost.
@@ -43,11 +38,9 @@ use utoipa::ToSchema;
 
 use crate::data_dir;
 
-/// The latch's name in the data directory.
 pub(crate) const FILE: &str = "hang.toml";
 
-/// What the latch is called while it is written. One that is left over is a latch as well: the
-/// power went just then.
+/// What the latch is called while it is written. One that is left over is a latch as well.
 const UNFINISHED: &str = "hang.toml.new";
 
 const FORMAT: u32 = 1;
@@ -60,7 +53,6 @@ const PREAMBLE: &str = "\
 # inspect the car, then run `liftmesh clear-hang`, which keeps a record.
 ";
 
-/// Why a node may not start until an operator has said so.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "cause", rename_all = "kebab-case")]
 pub enum Latch {

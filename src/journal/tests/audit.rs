@@ -58,6 +58,7 @@ fn reading_a_journal_makes_nothing_and_changes_nothing() {
     fs::write(&path, [7; 4096]).expect("written");
     let refused = audit_of(directory.path(), None);
     assert!(matches!(refused, Err(JournalError::Damaged { .. })), "{refused:?}");
+    assert!(complete_audit(directory.path(), &node(), |_| Some(hang("1"))).is_err());
     assert_eq!(bytes(&directory), [7; 4096]);
     assert_eq!(fs::read_dir(directory.path()).expect("there").count(), 1);
 }

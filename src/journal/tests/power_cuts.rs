@@ -10,7 +10,7 @@ use std::sync::mpsc::sync_channel;
 use fastrand::Rng;
 use tokio::sync::watch;
 
-use super::torn_disk::{Torn, TornDisk};
+use super::torn_disk::TornDisk;
 use super::*;
 use crate::journal::writer::{WRITE_QUEUE, write_all};
 
@@ -84,8 +84,7 @@ impl Machine {
         self.image = remains.image;
         self.count("cuts", 1);
         self.count("unsynced", u64::from(self.torn));
-        self.count("split sectors", u64::from(remains.torn == Torn::Split));
-        self.count("sectors of garbage", u64::from(remains.torn == Torn::Garbage));
+        self.count("torn sectors", u64::from(remains.is_torn));
         self.count("while opening", u64::from(!opened));
         self.count("while repairing", u64::from(!opened && was_torn));
         if self.is_new() {
@@ -209,5 +208,5 @@ fn nothing_acknowledged_is_lost_at_a_power_cut() {
     for (what, count) in &toll {
         assert!(*count > toll["cuts"] / 1_000, "{what}: {toll:?}");
     }
-    assert!(toll.len() == 9 && toll["batches"] > toll["cuts"], "{toll:?}");
+    assert!(toll.len() == 8 && toll["batches"] > toll["cuts"], "{toll:?}");
 }

@@ -37,24 +37,14 @@ enum Operation {
     Write(usize, Box<Sector>),
 }
 
-/// What a power cut did to a sector that was being written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Torn {
-    /// None was.
-    No,
-    /// Its first bytes are of one version, and the others of another one.
-    Split,
-    /// It holds arbitrary bytes.
-    Garbage,
-}
-
 /// What is found on the disk after a cut.
 #[derive(Debug)]
 pub(super) struct Remains {
     pub(super) image: Vec<u8>,
     /// Whether something was not synced.
     pub(super) is_unsynced: bool,
-    pub(super) torn: Torn,
+    /// Whether a sector has bytes of two versions, or arbitrary ones.
+    pub(super) is_torn: bool,
 }
 
 impl TornDisk {
@@ -104,8 +94,8 @@ impl TornDisk {
                 operation.apply(&mut image);
             }
         }
-        let torn = tear(&mut image, all, random);
-        Remains { image, is_unsynced: !all.is_empty(), torn }
+        let is_torn = tear(&mut image, all, random);
+        Remains { image, is_unsynced: !all.is_empty(), is_torn }
     }
 }
 
@@ -127,8 +117,8 @@ impl Operation {
     }
 }
 
-/// Tears one of the sectors that were written, or none.
-fn tear(image: &mut Vec<u8>, operations: &[Operation], random: &mut Rng) -> Torn {
+/// Tears one of the sectors that were written, or none. Returns whether it did.
+fn tear(image: &mut Vec<u8>, operations: &[Operation], random: &mut Rng) -> bool {
     let written = operations.iter().filter_map(|operation| match operation {
         Operation::Write(index, sector) => Some((*index, **sector)),
         Operation::Length(_) => None,
@@ -139,17 +129,15 @@ fn tear(image: &mut Vec<u8>, operations: &[Operation], random: &mut Rng) -> Torn
         written.retain(|(index, _)| *index == 0);
     }
     let Some(&(index, mut sector)) = random.choice(&written).filter(|_| random.bool()) else {
-        return Torn::No;
+        return false;
     };
-    let torn = if index > 0 && random.bool() {
+    if index > 0 && random.bool() {
         random.fill(&mut sector);
-        Torn::Garbage
     } else {
         let at = random.usize(1..SECTOR);
         sector[..at].copy_from_slice(&sector_of(image, index)[..at]);
-        Torn::Split
-    };
-    if Operation::Write(index, Box::new(sector)).apply(image) { torn } else { Torn::No }
+    }
+    Operation::Write(index, Box::new(sector)).apply(image)
 }
 
 /// Where a sector is in these bytes, as far as they reach.
