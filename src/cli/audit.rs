@@ -1,5 +1,3 @@
-//! `liftmesh audit`.
-
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::thread;
@@ -71,8 +69,7 @@ impl AuditArgs {
         Ok(output::print(&[shown, unasked].concat())?)
     }
 
-    /// Adds the logs of the other nodes that the first one knows. Says which were not asked, and
-    /// why.
+    /// Adds the logs of the other nodes that the first one knows. Says which were not asked.
     fn ask_others(
         &self,
         first: &Status,

@@ -1,5 +1,3 @@
-//! `liftmesh clear-hang`.
-
 use clap::Args;
 use liftmesh_api::HangCleared;
 
@@ -56,7 +54,6 @@ impl ClearHangArgs {
         Ok(output::print(&text)?)
     }
 
-    /// At the computer of the car, over HTTP.
     fn clear_at(&self, remote: &Client) -> Result<(), CommandError> {
         let text = match remote.clear_hang(&self.operator, &self.reason)? {
             Some(HangCleared { car, cleared, audit_records }) => format!(

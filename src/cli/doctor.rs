@@ -1,5 +1,3 @@
-//! `liftmesh doctor`.
-
 use clap::Args;
 use serde::Serialize;
 

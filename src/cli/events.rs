@@ -1,5 +1,3 @@
-//! `liftmesh events`.
-
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use elevator_fleet::node::Report;

@@ -6,12 +6,10 @@ use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches};
 
 use crate::config::{self, KEYS, Key, KeyDefault};
 
-/// Above the flags in the help.
 const HEADING: &str =
     "Keys of node.toml; any other as --TABLE-KEY VALUE, see `liftmesh help config`";
 
-/// The settings given as flags, by the paths of their keys. Their values are checked with the rest
-/// of the configuration.
+/// The settings given as flags, by the paths of their keys; not checked yet.
 #[derive(Debug, Clone)]
 pub(crate) struct SettingFlags(pub(super) BTreeMap<&'static str, String>);
 

@@ -1,5 +1,3 @@
-//! `liftmesh floors`.
-
 use clap::builder::TypedValueParser;
 use clap::{Args, Subcommand, value_parser};
 use elevator_driver::Floor;

@@ -1,5 +1,3 @@
-//! `liftmesh keygen`.
-
 use std::io;
 use std::path::PathBuf;
 

@@ -4,7 +4,6 @@
 
 mod assign;
 mod audit;
-mod caretaker;
 mod clear_hang;
 mod doctor;
 mod error;
@@ -59,6 +58,15 @@ Examples:
   liftmesh run --config node.toml --door-dwell 5s --log-filter debug
   liftmesh run --car A --address 127.0.0.1 --broadcast 127.255.255.255:46100 \\
       --panel tcp://127.0.0.1:15657 --floors 4 --data-dir /tmp/A";
+
+const CARETAKER_EXAMPLES: &str = "\
+Examples:
+  liftmesh caretaker --config node.toml && liftmesh run --config node.toml
+
+Run it with the node's configuration, as the node's user, after the node has exited with 3 or 4. It
+serves the web panel at the node's http.address, and lets a token with scope `operate` clear the
+hang. It exits with 0 once the hang is cleared there, so that a supervisor starts the node; with 2
+if there is no latch, or it is cleared by other means; with 4 if it is told to stop.";
 
 const CHECK_EXAMPLES: &str = "\
 Examples:
@@ -132,8 +140,8 @@ pub(crate) enum Command {
     #[command(after_help = clear_hang::EXAMPLES)]
     ClearHang(clear_hang::ClearHangArgs),
     /// Serve the web panel of a hung node, so that the hang can be cleared there
-    #[command(after_help = caretaker::EXAMPLES)]
-    Caretaker(caretaker::CaretakerArgs),
+    #[command(after_help = CARETAKER_EXAMPLES)]
+    Caretaker(ServiceArgs),
     /// Show the audit log of a node or of the fleet: hangs, who cleared them, and commands
     #[command(after_help = audit::EXAMPLES)]
     Audit(audit::AuditArgs),
@@ -183,13 +191,29 @@ pub(crate) enum Command {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct RunArgs {
     #[command(flatten)]
-    pub(crate) config: ConfigArgs,
+    pub(crate) service: ServiceArgs,
     /// Let anyone who can reach the node's socket cut the network: for demo and tests only
     #[arg(long, hide = true)]
     pub(crate) allow_faults: bool,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ServiceArgs {
+    #[command(flatten)]
+    pub(crate) config: ConfigArgs,
     /// Exit when the parent process, which has this id, is gone
     #[arg(long, hide = true, value_name = "PID")]
     pub(crate) die_with_parent: Option<u32>,
+}
+
+impl ServiceArgs {
+    fn settings(&self) -> Result<Box<Settings>, CommandError> {
+        let (_, settings) = self.config.sources().check()?;
+        if let Some(parent) = self.die_with_parent {
+            die_with(parent)?;
+        }
+        Ok(Box::new(settings))
+    }
 }
 
 #[derive(Debug, Clone, Args)]
@@ -243,14 +267,11 @@ pub enum Next {
 pub fn execute(cli: Cli) -> Result<Next, CommandError> {
     match cli.command {
         Command::Run(args) => {
-            let (_, mut settings) = args.config.sources().check()?;
+            let mut settings = args.service.settings()?;
             if args.allow_faults {
                 settings.faults = FaultInjection::Allowed;
             }
-            if let Some(parent) = args.die_with_parent {
-                die_with(parent)?;
-            }
-            return Ok(Next::Run(Box::new(settings)));
+            return Ok(Next::Run(settings));
         }
         Command::Status(args) => return args.execute(),
         Command::Top(args) => args.execute()?,
@@ -262,7 +283,7 @@ pub fn execute(cli: Cli) -> Result<Next, CommandError> {
         Command::Floors(args) => args.execute()?,
         Command::EmergencyPower(args) => args.execute()?,
         Command::ClearHang(args) => args.execute()?,
-        Command::Caretaker(args) => return args.execute(),
+        Command::Caretaker(args) => return Ok(Next::TakeCare(args.settings()?)),
         Command::Audit(args) => args.execute()?,
         Command::Presses(args) => args.execute()?,
         Command::Keygen(args) => args.execute()?,

@@ -31,13 +31,11 @@ pub(crate) struct NodeArgs {
 }
 
 impl NodeArgs {
-    /// Whether a flag names a node of this machine.
     pub(super) fn is_given(&self) -> bool {
         self.data_dir.is_some() || self.config.is_some()
     }
 
-    /// Connects to the running node. If the node does not run because of a latch, the error says
-    /// so.
+    /// Connects to the running node. The error names a latch that keeps it from running.
     pub(super) fn connect(&self) -> Result<Client, CommandError> {
         let (data_dir, name) = self.place()?;
         match Client::connect(&data_dir) {
@@ -113,8 +111,7 @@ pub(crate) struct ReadArgs {
 }
 
 impl ReadArgs {
-    /// On this machine by the socket for reading, if it is given or this user can't use the node's
-    /// own.
+    /// On this machine by the socket for reading if it is given, or the other one is refused.
     pub(super) fn connect(&self) -> Result<Client, CommandError> {
         if let Some(url) = self.remote.url(self.socket.is_some() || self.here.is_given())? {
             return self.remote.client(url);

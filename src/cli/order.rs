@@ -1,5 +1,3 @@
-//! `liftmesh order`.
-
 use std::time::{Duration, Instant};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -126,7 +124,6 @@ impl OrderArgs {
         Ok(output::print(&format!("{call} {said}\n"))?)
     }
 
-    /// Waits until the order has got as far as it was to; says how far.
     fn follow(
         &self,
         call: &Call,

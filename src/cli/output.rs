@@ -17,7 +17,6 @@ impl OutputError {
     }
 }
 
-/// Writes a text unchanged.
 pub(crate) fn print(text: &str) -> Result<(), OutputError> {
     let mut output = io::stdout().lock();
     output.write_all(text.as_bytes())?;
@@ -30,8 +29,7 @@ pub(crate) fn json_line(view: &impl Serialize) -> String {
     serde_json::to_string(view).unwrap_or_else(|error| unreachable!("{error}")) + "\n"
 }
 
-/// Writes what is no part of the output to standard error. If that is closed, nobody can be
-/// informed.
+/// Writes what is no part of the output to standard error, if that is open.
 pub(crate) fn remark(text: &str) {
     io::stderr().write_all(text.as_bytes()).unwrap_or_default();
 }
@@ -40,7 +38,6 @@ pub(crate) fn is_terminal() -> bool {
     io::stdout().is_terminal()
 }
 
-/// Prints an error and its causes to standard error. If that is closed, nobody can be informed.
 pub fn complain(error: &dyn Error) {
     remark(&complaint(error));
 }

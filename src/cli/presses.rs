@@ -1,5 +1,3 @@
-//! `liftmesh presses`.
-
 use clap::Args;
 use elevator_fleet::model::Call;
 use liftmesh_api::{PressFate, PressStatus, Presses};

@@ -1,5 +1,3 @@
-//! `liftmesh status`.
-
 pub(super) mod fleet;
 
 use std::fmt;

@@ -45,10 +45,10 @@ fn every_key_is_a_flag_of_run_and_of_check_config() {
         let short = keys.clone().filter_map(|key| Some((key, key.short_flag()?)));
         for (key, flag) in keys.map(|key| (key, key.flag())).chain(short) {
             let line = format!("liftmesh {command} --{flag} x");
-            let (Command::Run(RunArgs { config, .. }) | Command::CheckConfig { config, .. }) =
-                parse(&line)
-            else {
-                panic!("{line}");
+            let config = match parse(&line) {
+                Command::Run(run) => run.service.config,
+                Command::CheckConfig { config, .. } => config,
+                _ => panic!("{line}"),
             };
             assert_eq!(config.settings.0[key.path], "x");
             assert_eq!(config.settings.0.len(), 1);

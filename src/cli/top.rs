@@ -1,5 +1,3 @@
-//! `liftmesh top`.
-
 mod picture;
 mod scene;
 mod source;

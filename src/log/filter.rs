@@ -2,15 +2,12 @@
 
 use tracing_subscriber::filter::Targets;
 
-/// The lines to log: a level, or levels by module, separated by commas, such as
-/// `info,liftmesh::mesh=debug`.
+/// The lines to log, such as `info,liftmesh::mesh=debug`.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct LogFilter(pub(super) Targets);
 
 impl LogFilter {
-    /// `None` if a part of the text is neither a level nor a module of this program: a typo would
-    /// silence lines on which somebody relies.
-    #[must_use]
+    /// `None` if a part of the text is no level and no module of this program.
     pub(crate) fn new(text: &str) -> Option<Self> {
         let text = text.replace(' ', "");
         // To the parser an empty part is a level, too.

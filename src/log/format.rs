@@ -8,8 +8,7 @@ use tracing_subscriber::field::RecordFields;
 use tracing_subscriber::fmt::FormatFields;
 use tracing_subscriber::fmt::format::Writer;
 
-/// The message, then `name=value` for each field. A value with special characters is quoted, so
-/// that programs can find its end.
+/// The message, then `name=value` for each field, quoted where a program could not find its end.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fields;
 
@@ -40,8 +39,7 @@ impl Line<'_> {
     }
 }
 
-/// Numbers and booleans arrive through `record_debug`, and so does everything that is logged with
-/// `%`.
+/// Numbers, booleans and what is logged with `%` arrive through `record_debug`.
 impl Visit for Line<'_> {
     fn record_str(&mut self, field: &Field, value: &str) {
         self.put(field, value);

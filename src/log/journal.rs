@@ -20,7 +20,6 @@ use tracing_subscriber::registry::Registry;
 use super::format::Fields;
 use super::{FLUSH_LIMIT, LOST, QUEUE};
 
-/// The way to the thread.
 #[derive(Debug, Clone)]
 pub(super) struct Journal(SyncSender<Note>);
 
@@ -31,7 +30,6 @@ enum Note {
     Flush(SyncSender<()>),
 }
 
-/// The layer of the system's journal.
 pub(super) fn of_system() -> io::Result<tracing_journald::Layer> {
     let priorities = PriorityMappings {
         info: Priority::Informational,

@@ -8,9 +8,6 @@
 //! Logging never waits: if nobody reads, or the disk is full, lines are dropped and counted
 //! ([`lost`]). Panics are logged as well, so that nothing else in the process writes to standard
 //! error.
-//!
-//! `format.rs` has the fields of lines, `journal.rs` the system's journal, `filter.rs` the values of
-//! `log.filter`.
 
 mod filter;
 mod format;
@@ -52,9 +49,7 @@ static LOST: AtomicU64 = AtomicU64::new(0);
 /// The lines that had no room in the queue.
 static DROPPED: OnceLock<ErrorCounter> = OnceLock::new();
 
-/// How many lines of this process's log were lost so far, because they were not read in time or
-/// could not be written.
-#[must_use]
+/// How many lines were lost so far: not read in time, or not written.
 pub(crate) fn lost() -> u64 {
     let dropped = DROPPED.get().map_or(0, ErrorCounter::dropped_lines);
     LOST.load(Ordering::Relaxed).saturating_add(u64::try_from(dropped).unwrap_or(u64::MAX))
@@ -76,23 +71,22 @@ impl Write for Output {
     }
 }
 
-/// Why there is no log.
 #[derive(Debug, thiserror::Error)]
-pub enum LogError {
-    #[error("the log can't be started")]
-    Output(#[source] io::Error),
-    #[error("the log can't be started")]
-    Start(#[from] TryInitError),
+#[error("the log can't be started")]
+pub struct LogError(#[source] io::Error);
+
+impl From<TryInitError> for LogError {
+    fn from(error: TryInitError) -> Self {
+        Self(io::Error::other(error))
+    }
 }
 
-/// What is logged, and how.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LogSettings {
     pub(crate) filter: LogFilter,
     pub(crate) format: LogFormat,
 }
 
-/// How the log looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LogFormat {
     /// For the system's journal where standard error leads there, for people otherwise.
@@ -138,7 +132,7 @@ pub fn start(settings: &LogSettings) -> Result<Log, LogError> {
     } else {
         // Not through `io::stderr`, whose lock the thread would hold while nobody reads.
         let output = io::stderr().as_fd().try_clone_to_owned();
-        let output = Output(File::from(output.map_err(LogError::Output)?));
+        let output = Output(File::from(output.map_err(LogError)?));
         let queue = NonBlockingBuilder::default().buffered_lines_limit(QUEUE).thread_name("log");
         let (pen, guard) = queue.finish(output);
         DROPPED.get_or_init(|| pen.error_counter());
@@ -159,8 +153,7 @@ pub fn start(settings: &LogSettings) -> Result<Log, LogError> {
 }
 
 impl Log {
-    /// Writes an error and its causes as the last line: as text for people, and in the log's format
-    /// if a program reads it.
+    /// Writes an error and its causes as the last line: for people, or in the log's format.
     pub fn complain(&self, failure: &dyn Error) {
         let text = complaint(failure);
         if let Some(people) = &self.people {
@@ -171,8 +164,7 @@ impl Log {
         }
     }
 
-    /// Waits until everything is written, for [`FLUSH_LIMIT`] at most. The rest is lost: a reader
-    /// that does not read must not keep the process from ending.
+    /// Waits until everything is written, for [`FLUSH_LIMIT`] at most.
     pub fn finish(self) {
         match self.thread {
             Thread::Journal(journal) => journal.flush(),
@@ -189,22 +181,18 @@ impl Log {
 }
 
 /// An error and its causes in one line.
-#[must_use]
 pub(crate) fn complaint(error: &dyn Error) -> String {
     let chain = std::iter::successors(Some(error), |&error| error.source());
     let chain: Vec<_> = chain.map(ToString::to_string).collect();
     format!("liftmesh: {}\n", chain.join(": "))
 }
 
-/// A time in the format of the log: a whole number of milliseconds, in a field whose name ends in
-/// `_ms`.
-#[must_use]
+/// A time as the log has it, in a field whose name ends in `_ms`.
 pub(crate) fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Whether standard error is the journal's own stream. The system names that in `JOURNAL_STREAM`;
-/// standard error may still lead elsewhere.
+/// Whether standard error is the journal's own stream, which `JOURNAL_STREAM` names.
 fn leads_to_journal() -> bool {
     let (journal, stream) = (std::env::var("JOURNAL_STREAM"), rustix::fs::fstat(io::stderr()));
     journal.is_ok_and(|journal| {
@@ -236,11 +224,7 @@ thread_local! {
     static PANICS_ARE_EXPECTED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Calls a library that panics on damaged files. Nothing is logged of such a panic: the file is at
-/// fault, not the program.
-///
-/// # Errors
-/// What the panic said.
+/// Calls a library that panics on damaged files: returns what the panic said, and logs nothing.
 pub(crate) fn expecting_panics<T>(call: impl FnOnce() -> T) -> Result<T, String> {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

@@ -11,13 +11,11 @@ use super::Running;
 use crate::journal::{Account, AuditEvent, AuditRecord, Work};
 use crate::operator::Author;
 
-/// How many commands of one account are recorded in an [`HOUR`]. One that gives commands all the time
-/// takes a week to push the others out of the log.
+/// How many commands of one account are recorded in an [`HOUR`]: it takes a week to fill the log.
 const MOST_COMMANDS: u64 = 60;
 
 const HOUR: Duration = Duration::from_hours(1);
 
-/// What decides how a command is recorded.
 #[derive(Debug, Default)]
 pub(super) struct Commands {
     /// Who gives the command that the node handles now, if it is entered here.
@@ -25,7 +23,6 @@ pub(super) struct Commands {
     hour: Hour,
 }
 
-/// The commands of each account since a moment.
 #[derive(Debug, Default)]
 struct Hour {
     since: Timestamp,
@@ -53,8 +50,7 @@ impl Hour {
 }
 
 impl Running {
-    /// Records what somebody has commanded, here or elsewhere. What a node has set by itself is no
-    /// command.
+    /// Records a command, given here or elsewhere, but not what a node has set by itself.
     pub(super) fn record_command(&mut self, setting: &Setting, by: &Words, reason: Option<&Why>) {
         let Some((operator, entered_at)) = by.command() else {
             return;
@@ -85,7 +81,6 @@ impl Running {
         }
     }
 
-    /// Records how many commands were too many, once the hour is over.
     pub(super) fn record_excess(&mut self, now: Timestamp) {
         if now.since(self.commands.hour.since) >= HOUR {
             self.record_last_excess(now);

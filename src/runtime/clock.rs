@@ -9,8 +9,8 @@ use jiff::tz::TimeZone;
 /// The longest sleep of the loop, so that it notices a suspension even when idle.
 pub(super) const HEARTBEAT: Duration = Duration::from_millis(100);
 
-/// A loop that wakes up this much after its deadline was suspended, or held up as badly. Far below
-/// the time after which a car counts as hung, and far above the jitter of a busy machine.
+/// A loop that wakes up this much after its deadline was suspended or held up: far less than the
+/// limit of a flight, and far more than the jitter of a busy machine.
 pub(super) const SUSPENDED_AFTER: Duration = Duration::from_millis(150);
 
 #[derive(Debug, Clone, Copy)]
@@ -32,8 +32,7 @@ impl Clock {
     }
 }
 
-/// The time zone of the system, which is read once: nothing in the loop waits for a file. It knows when
-/// summer time begins and ends.
+/// The time zone of the system, which is read once: nothing in the loop waits for a file.
 #[derive(Debug, Clone)]
 pub(super) struct LocalTime(TimeZone);
 
@@ -54,8 +53,7 @@ impl LocalTime {
 /// How often the node gets the time of the wall clock, so that it notices when the clock is set.
 pub(super) const WALL_CLOCK_PERIOD: Duration = Duration::from_secs(5);
 
-/// The wall clock, in seconds since 1970-01-01, for display; `None` outside the representable
-/// years.
+/// The wall clock, in seconds since 1970-01-01, if it is in range.
 pub(super) fn wall_clock() -> Option<u32> {
     let passed = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
     u32::try_from(passed.as_secs()).ok()

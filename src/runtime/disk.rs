@@ -23,15 +23,13 @@ const FINISH_LIMIT: Duration = Duration::from_secs(2);
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 
-/// The disk. One that has failed is tried again with growing pauses, off the loop, and is opened with
-/// the checks of a start (P5).
+/// The disk. One that has failed is tried again off the loop, with the checks of a start (P5).
 #[derive(Debug)]
 pub(super) struct Disk {
     home: Home,
     state: State,
     /// Before the next attempt to use it again.
     pause: Duration,
-    /// Since when it has been in this state.
     since: Instant,
 }
 
@@ -66,7 +64,6 @@ struct Home {
 struct Opened {
     writer: JournalWriter,
     restored: Restored,
-    /// The fleet keys that the audit log has last.
     fleet_keys: AuditEvent,
 }
 
@@ -88,10 +85,7 @@ impl Home {
         if commission::is_marked(&self.directory) { Lost::Refuse } else { Lost::MakeAnew }
     }
 
-    /// Tries until the journal can be written.
-    ///
-    /// # Errors
-    /// The node must not run: see [`DiskEvent::Latched`].
+    /// Tries until the journal can be written, or the node must not run.
     async fn reopen(self, lost: Lost, mut pause: Duration) -> Result<Opened, Refusal> {
         let mut told = String::new();
         loop {
@@ -147,18 +141,20 @@ impl Disk {
         }
     }
 
-    pub(super) fn has_failed(&self) -> bool {
-        match self.state {
-            State::Writes(_) => false,
-            State::Failed { .. } => true,
+    /// The writer, unless the disk has failed.
+    fn writer(&self) -> Option<&JournalWriter> {
+        match &self.state {
+            State::Writes(writer) => Some(writer),
+            State::Failed { .. } => None,
         }
     }
 
+    pub(super) fn has_failed(&self) -> bool {
+        self.writer().is_none()
+    }
+
     pub(super) fn queued(&self) -> u64 {
-        match &self.state {
-            State::Writes(writer) => writer.queued(),
-            State::Failed { .. } => 0,
-        }
+        self.writer().map_or(0, JournalWriter::queued)
     }
 
     /// Waits for the next event. Cancel-safe.
@@ -186,21 +182,13 @@ impl Disk {
 
     /// Queues a batch. Never waits.
     pub(super) fn submit(&self, lsn: Lsn, changes: Vec<Change>) -> Result<(), SubmitError> {
-        match &self.state {
-            State::Writes(writer) => writer.submit(lsn, changes),
-            State::Failed { .. } => Ok(()),
-        }
+        self.writer().map_or(Ok(()), |writer| writer.submit(lsn, changes))
     }
 
-    /// Queues work; [`finish`](Self::finish) waits until it is done. Never waits.
-    ///
-    /// # Errors
-    /// Why it will not be on disk.
+    /// Queues work; the error says why it will not be on disk. Never waits.
     pub(super) fn queue(&self, work: Work) -> Result<(), String> {
-        match &self.state {
-            State::Writes(writer) => writer.queue(work).map_err(|refused| refused.to_string()),
-            State::Failed { .. } => Err("the disk has failed".to_owned()),
-        }
+        let queued = self.writer().map_or(Err(SubmitError::Ended), |writer| writer.queue(work));
+        queued.map_err(|refused| refused.to_string())
     }
 
     /// The receiver of something that is in the journal. Never waits.
@@ -209,7 +197,7 @@ impl Disk {
         read: fn(&Journal) -> Result<T, JournalError>,
     ) -> oneshot::Receiver<T> {
         let (answer, receiver) = oneshot::channel();
-        if let State::Writes(writer) = &self.state
+        if let Some(writer) = self.writer()
             && let Err(refused) = writer.ask(answer, read)
         {
             warn!(reason = %refused, "the journal can't be queried");
@@ -227,7 +215,6 @@ impl Disk {
         self.since = Instant::now();
     }
 
-    /// Writes what is queued, within a time limit.
     pub(super) async fn finish(self) {
         let State::Writes(writer) = self.state else {
             return;

@@ -39,8 +39,7 @@ pub enum RunError {
 }
 
 impl RunError {
-    /// Whether another configuration, or the end of another node, would help. Otherwise the machine
-    /// is at fault.
+    /// Whether another configuration, or the end of another node, would help.
     #[must_use]
     pub fn is_usage(&self) -> bool {
         match self {

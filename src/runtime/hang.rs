@@ -15,8 +15,7 @@ use crate::journal::AuditRecord;
 use crate::latch::{self, Hang, Kept, Latch, Refusal};
 use crate::log::millis;
 
-/// How long after the stop of the motor the latch may take to be on disk (H2). Then the process
-/// ends in any case; a sound disk takes a few milliseconds.
+/// How long the latch may take to be on disk (H2); a sound disk takes a few milliseconds.
 const LATCH_LIMIT: Duration = Duration::from_secs(2);
 
 /// Ensures that the audit log has the hang of a latch that keeps the node from starting.
@@ -26,8 +25,7 @@ pub(super) fn note(refusal: &Refusal, node: &NodeId) {
     }
 }
 
-/// Refuses to start if the audit log has a hang that was not cleared but there is no latch (H3);
-/// restores the latch.
+/// Refuses to start, and restores the latch, if a hang was not cleared and has no latch (H3).
 pub(super) fn check_audit(data_dir: &Path, records: &[AuditRecord]) -> Result<(), Refusal> {
     let Some(latch) = clearance::removed(records) else {
         return Ok(());

@@ -10,10 +10,8 @@
 //! The journal is opened first, and the panel shows the restored lamps before anything is received
 //! from the network (P3). A disk that can't be written does not keep a node from its car (P5).
 //! Nothing in the loop waits for a disk, a peer, a plan or the panel. Read [`Event`] for what can
-//! happen, then `Running::handle`.
-//!
-//! One thread makes plans, one serves HTTP, one talks to the MQTT broker, and
-//! another writes the latch when the car hangs.
+//! happen, then `Running::handle`. Plans, HTTP, MQTT and the latch of a car that hangs have a thread
+//! each.
 
 mod answer;
 mod audit;
@@ -83,7 +81,6 @@ impl Event {
     }
 }
 
-/// How a node ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     Stopped,
@@ -108,8 +105,7 @@ pub async fn run(settings: &Settings) -> Result<Outcome, RunError> {
     }
 }
 
-/// Runs a node until it ends. `None`: it has another address, and is to be started anew with that, as
-/// to its peers it is another process.
+/// Runs a node until it ends. `None`: it has another address, and starts anew with that.
 async fn run_once(
     settings: &Settings,
     stop: impl Future<Output = ()>,
@@ -153,8 +149,7 @@ struct Running {
     mesh: Mesh,
     panel: Option<Panel>,
     disk: Disk,
-    /// The fleet keys that the audit log has last; `None` until they are known, if the disk has failed
-    /// at the start.
+    /// The fleet keys that the audit log has last; `None` while that can't be read.
     recorded_keys: Option<AuditEvent>,
     commands: Commands,
     planner: Planner,
@@ -169,8 +164,7 @@ struct Running {
     tokens: watch::Sender<Arc<Tokens>>,
     mqtt: Option<Mqtt>,
     supervisor: Supervisor,
-    /// Ends the loop's sleep. It is reused because usually its deadline only moves later, which is
-    /// cheap.
+    /// Ends the loop's sleep. Reused: to move its deadline later is cheap.
     timer: Pin<Box<Sleep>>,
     /// When the current turn of the loop began: the time of all that the node is told in it.
     turned: Timestamp,
@@ -184,7 +178,6 @@ struct Running {
 }
 
 impl Running {
-    /// Runs turns until the node has to end or can't continue.
     async fn run(&mut self, stop: impl Future<Output = ()>) -> Ending {
         tokio::pin!(stop);
         loop {
@@ -209,7 +202,6 @@ impl Running {
         }
     }
 
-    /// Whether the motor is told to stand still, if there is one.
     fn stands(&self) -> bool {
         self.node.outputs().is_none_or(|outputs| outputs.motor == MotorCommand::Stop)
     }
@@ -287,8 +279,7 @@ impl Running {
         }
     }
 
-    /// Everything in a turn happens at its beginning: a later time would count as seen to pass,
-    /// although the process may have been suspended since.
+    /// Everything in a turn happens at its beginning: the process may have been suspended since.
     fn handle(&mut self, event: Event) {
         let now = self.turned;
         match event {
@@ -352,8 +343,7 @@ impl Running {
         }
     }
 
-    /// Records the fleet keys in use, if they are others than before. Those that are missing count for
-    /// nothing. If what was recorded is unknown, nothing is known to have changed.
+    /// Records the fleet keys in use, if they are others than those that are known to be recorded.
     fn record_keys(&mut self) {
         if self.mesh.keys().get().is_none() {
             return;

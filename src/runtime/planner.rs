@@ -11,8 +11,7 @@ use elevator_fleet::node::{PlanRequest, PlanVersion};
 use tokio::sync::mpsc;
 use tracing::{debug, warn};
 
-/// The planner gets one request at a time. Another request meanwhile waits in the loop, and a later
-/// one replaces it.
+/// The planner gets one request at a time; the latest of the others waits in the loop.
 const PLAN_QUEUE: usize = 1;
 
 /// A plan that takes longer than this is reported. Meanwhile the previous plan stays in force.
@@ -23,12 +22,10 @@ const END_LIMIT: Duration = Duration::from_secs(2);
 
 pub(super) type PlanAnswer = (PlanVersion, Plan);
 
-/// The thread that makes plans, as the loop sees it.
 #[derive(Debug)]
 pub(super) struct Planner {
     requests: SyncSender<PlanRequest>,
     plans: mpsc::Receiver<PlanAnswer>,
-    /// While a plan is being made.
     busy: Option<Busy>,
     thread: JoinHandle<()>,
 }
@@ -41,7 +38,6 @@ struct Busy {
 }
 
 impl Planner {
-    /// Starts the thread.
     pub(super) fn start(mut dispatcher: Box<dyn Dispatcher + Send>) -> io::Result<Self> {
         let (requests, asked) = sync_channel(PLAN_QUEUE);
         let (answer, plans) = mpsc::channel(PLAN_QUEUE);
@@ -51,8 +47,7 @@ impl Planner {
         Ok(Self { requests, plans, busy: None, thread })
     }
 
-    /// Requests a plan. Never waits; of several requests made while a plan is in progress, the
-    /// latest counts.
+    /// Requests a plan. Never waits; of several requests meanwhile the latest counts.
     pub(super) fn ask(&mut self, request: PlanRequest) {
         let Some(busy) = &mut self.busy else {
             return self.hand_over(request);
@@ -64,8 +59,7 @@ impl Planner {
         busy.next = Some(request);
     }
 
-    /// Waits for the next plan; `None` if the thread has ended, which only a fault can cause.
-    /// Cancel-safe: no plan is lost.
+    /// The next plan; `None` if the thread has ended by a fault. Cancel-safe.
     pub(super) async fn plan(&mut self) -> Option<PlanAnswer> {
         let plan = self.plans.recv().await?;
         if let Some(next) = self.busy.take().and_then(|busy| busy.next) {
@@ -74,7 +68,6 @@ impl Planner {
         Some(plan)
     }
 
-    /// Ends the thread once it has finished its current plan, within a limit.
     pub(super) async fn finish(self) {
         let Self { requests, plans, thread, .. } = self;
         drop((requests, plans));
@@ -96,7 +89,6 @@ impl Planner {
     }
 }
 
-/// Makes plans until the planner is dropped.
 fn plan_all(
     dispatcher: &mut dyn Dispatcher,
     requests: &Receiver<PlanRequest>,

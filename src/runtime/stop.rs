@@ -12,8 +12,7 @@ use crate::journal::{AuditRecord, Work};
 use crate::mqtt::Mqtt;
 use crate::panel::Panel;
 
-/// Completes at SIGINT or SIGTERM after the call. SIGHUP, which would end the process without stopping
-/// the motor, has no effect from then on.
+/// Completes at SIGINT or SIGTERM. SIGHUP, which would not stop the motor, has no effect from now on.
 pub(super) fn signal() -> io::Result<impl Future<Output = ()>> {
     let mut interrupt = listen(SignalKind::interrupt())?;
     let mut terminate = listen(SignalKind::terminate())?;

@@ -1,8 +1,7 @@
 //! Notifications to the service supervisor: that the node is ready, and that its loop runs.
 //!
-//! The protocol is systemd's: datagrams to the socket in `NOTIFY_SOCKET`. Without that variable
-//! nothing happens. The socket never blocks: a supervisor that does not read loses notifications,
-//! and the loop, which drives a car, continues.
+//! The protocol is systemd's: datagrams to the socket in `NOTIFY_SOCKET`, if any. The socket never
+//! blocks: the loop drives a car.
 
 use std::ffi::OsString;
 use std::io;
@@ -17,7 +16,6 @@ use tracing::{debug, warn};
 /// How many keep-alives are sent within the supervisor's time limit for the loop.
 const SIGNS: u32 = 4;
 
-/// The line to the supervisor, if there is one.
 #[derive(Debug, Default)]
 pub(super) struct Supervisor {
     socket: Option<UnixDatagram>,
@@ -46,8 +44,7 @@ impl Supervisor {
         self.send("READY=1");
     }
 
-    /// The loop runs. Called from the loop itself at every turn, so that a loop that hangs is
-    /// silent.
+    /// Called from the loop at every turn, so that a loop that hangs is silent.
     pub(super) fn alive(&mut self, now: Timestamp) {
         let Some(period) = self.period else {
             return;

@@ -7,7 +7,6 @@ use elevator_fleet::dispatch::one_shot::Rules;
 
 use super::input::Snapshot;
 
-/// A hall call: its floor, and its direction.
 type HallCall = (u8, Direction);
 
 #[derive(Debug)]
@@ -15,7 +14,6 @@ pub struct Assigned {
     /// The calls of the input, and how many cars it has.
     pub asked: BTreeSet<HallCall>,
     pub cars: usize,
-    /// Each call of the answer with the number of its car.
     pub answered: Vec<(HallCall, usize)>,
 }
 

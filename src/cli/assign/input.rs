@@ -10,13 +10,11 @@ use serde_json::Value;
 
 use super::AssignError;
 
-/// Cars and calls as the course's program takes them.
 #[derive(Debug, Deserialize)]
 #[serde(try_from = "Input")]
 pub(super) struct Snapshot {
     /// The hall requests of each floor: up, down.
     hall_requests: Vec<[bool; 2]>,
-    /// By id.
     states: BTreeMap<String, Car>,
     /// What was tolerated, in words.
     pub(super) warnings: Vec<String>,

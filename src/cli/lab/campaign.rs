@@ -1,20 +1,21 @@
 //! `liftmesh lab campaign`: storms of random faults, and calms between them, over many seeds.
 
-mod report;
 mod shrink;
 
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
+use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use elevator_fleet::election::{ElectionSettings, Preset};
 use elevator_fleet::wire::Protocol;
-use liftmesh_lab::{Campaign, Summary};
+use liftmesh_lab::recording::Subject;
+use liftmesh_lab::{Campaign, Summary, Verdict, Violation};
 
-use self::report::Measured;
 use super::{LabError, files};
+use crate::cli::table::table;
 use crate::cli::{CommandError, output};
 
 pub(super) const EXAMPLES: &str = "\
@@ -28,6 +29,13 @@ Examples:
   liftmesh lab campaign --seeds 1..1000 --election ballot --preset source
   liftmesh lab campaign --seeds 1..200 --election all --duration 5min
   liftmesh lab campaign --script lowest-ip-17.json";
+
+const MOST_NAMED: usize = 10;
+
+const HEADING: [&str; 11] = [
+    "protocol", "seeds", "passed", "void", "failed", "hours", "orders", "services", "changes",
+    "speed", "hash",
+];
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct CampaignArgs {
@@ -80,7 +88,7 @@ impl CampaignArgs {
         for protocol in &self.election {
             measured.push(self.sweep(*protocol, &mut shrunk)?);
         }
-        output::print(&report::table_of(&measured))?;
+        output::print(&table_of(&measured))?;
         judge(&measured)
     }
 
@@ -103,7 +111,7 @@ impl CampaignArgs {
             summary.add(&verdict);
             bar.inc(1);
             if !verdict.violations.is_empty() {
-                let page = report::page(protocol, self.preset, self.duration, &verdict);
+                let page = page(protocol, self.preset, self.duration, &verdict);
                 bar.suspend(|| output::print(&page))?;
                 first = first.or(Some(verdict.seed));
             }
@@ -130,6 +138,76 @@ fn judge(measured: &[Measured]) -> Result<(), CommandError> {
         return Err(LabError::Void { void: void.len(), number: *seeds }.into());
     }
     Ok(())
+}
+
+#[derive(Debug, Clone)]
+struct Measured {
+    summary: Summary,
+    took: Duration,
+}
+
+impl Measured {
+    /// Seconds in the worlds for each second and core.
+    fn speed(&self) -> f64 {
+        #[expect(clippy::cast_precision_loss, reason = "a machine has few cores")]
+        let cores = available_parallelism().map_or(1, std::num::NonZero::get) as f64;
+        self.summary.tally.simulated.as_secs_f64() / self.took.as_secs_f64() / cores
+    }
+}
+
+/// What was wrong with a seed, and how to see it again.
+fn page(
+    protocol: Protocol,
+    preset: Preset,
+    duration: Duration,
+    Verdict { seed, violations, .. }: &Verdict,
+) -> String {
+    let draw = Subject::Campaign { seed: *seed, protocol, preset, duration }.to_string();
+    let replay = draw.replace("lab trace --campaign", "lab campaign --seeds");
+    format!(
+        "seed {seed} of {protocol} fails:\n{}replay it with {replay}\ndraw it with {draw} --svg \
+         {seed}.svg\n",
+        lines(violations)
+    )
+}
+
+fn lines(violations: &[Violation]) -> String {
+    let lines = violations.iter().map(|violation| format!("  {violation}\n"));
+    lines.collect::<Vec<_>>().concat()
+}
+
+fn table_of(measured: &[Measured]) -> String {
+    let mut text = table(HEADING, measured.iter().map(row));
+    text.push_str(
+        "\nhours: simulated; changes: of the master; speed: simulated time / wall time / cores\n",
+    );
+    for Measured { summary: Summary { protocol, tally, void, .. }, .. } in measured {
+        let faults: Vec<String> =
+            tally.faults.iter().map(|(kind, number)| format!("{kind} {number}")).collect();
+        let mut lines = vec![format!("faults under {protocol}: {}\n", faults.join(", "))];
+        let void = void.iter().take(MOST_NAMED);
+        lines.extend(void.map(|(seed, why)| format!("seed {seed} of {protocol} is void: {why}\n")));
+        text.push_str(&lines.concat());
+    }
+    text
+}
+
+fn row(measured: &Measured) -> [String; 11] {
+    let Measured { summary, .. } = measured;
+    let tally = &summary.tally;
+    [
+        summary.protocol.to_string(),
+        summary.seeds.to_string(),
+        summary.passed().to_string(),
+        summary.void.len().to_string(),
+        summary.failed.len().to_string(),
+        format!("{:.1}", tally.simulated.as_secs_f64() / 3600.0),
+        tally.placed.to_string(),
+        tally.served.to_string(),
+        tally.changes_of_master.to_string(),
+        format!("{:.0}", measured.speed()),
+        format!("{:016x}", summary.hash()),
+    ]
 }
 
 #[cfg(test)]

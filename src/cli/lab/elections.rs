@@ -127,7 +127,6 @@ fn page(cells: &[Cell], growth: &[Growth]) -> String {
     sections.join("\n")
 }
 
-/// The cells of a situation under the same conditions.
 fn section(cells: &[Cell]) -> String {
     let Cell { situation, conditions, watched_ms, .. } = &cells[0];
     let rows = cells.iter().map(Row::columns);

@@ -13,7 +13,6 @@ use liftmesh_lab::elections::{PlotError, Row, WriteError, write_csv};
 
 use super::LabError;
 
-/// The files of a comparison.
 #[derive(Debug, Clone, Args)]
 pub(super) struct Files {
     /// Write every run as CSV to this file, compressed if its name ends in .gz
@@ -28,8 +27,7 @@ pub(super) struct Files {
 }
 
 impl Files {
-    /// Opens every file, and changes none: that one can't be written shows before the runs, not
-    /// after them.
+    /// Opens every file, and changes none: one that can't be written shows before the runs.
     pub(super) fn touch(&self) -> Result<(), LabError> {
         for path in [&self.csv, &self.json, &self.svg].into_iter().flatten() {
             let file = File::options().append(true).create(true).open(path);
@@ -74,7 +72,6 @@ pub(super) fn write_file(
     file.flush().map_err(failed)
 }
 
-/// Reads a script that can be run.
 pub(super) fn read_script(path: &Path) -> Result<Script, LabError> {
     let path = path.to_owned();
     let text = std::fs::read_to_string(&path)
@@ -89,7 +86,6 @@ pub(super) fn write_drawing(path: &Path, svg: &str) -> Result<(), LabError> {
     write_file(path, |to| Ok(to.write_all(svg.as_bytes())?))
 }
 
-/// A bar by this template, on standard error if that is a terminal.
 pub(super) fn progress(length: u64, template: &str) -> ProgressBar {
     let target = ProgressDrawTarget::stderr();
     let bar = ProgressBar::with_draw_target(Some(length), target);

@@ -31,8 +31,7 @@ pub(crate) struct PlaygroundArgs {
     dir: Option<PathBuf>,
 }
 
-/// Where the playground is unless `--dir` names a directory: as built in a checkout, or as
-/// installed.
+/// Where the playground is by default: as built in a checkout, or as installed.
 const PLACES: [&str; 2] = ["target/playground", "/usr/share/liftmesh/playground"];
 
 impl PlaygroundArgs {

@@ -1,7 +1,5 @@
 //! `liftmesh lab traffic`: the dispatchers on the same passengers.
 
-mod page;
-
 use std::fs::File;
 use std::io::Write;
 use std::path::PathBuf;
@@ -11,11 +9,13 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use elevator_simulator::building::{Building, Pattern, read_passengers};
 use liftmesh_lab::traffic::{
-    Cell, Comparison, STRATEGIES, Strategy, differences, plot_waits, summaries, write_json,
+    Cell, Comparison, Difference, STRATEGIES, Strategy, Summary, differences, plot_waits,
+    summaries, write_json,
 };
 
-use super::LabError;
 use super::files::{self, Files};
+use super::{LabError, fields};
+use crate::cli::table::table;
 use crate::cli::{CommandError, output};
 
 pub(super) const EXAMPLES: &str = "\
@@ -77,7 +77,6 @@ pub(crate) struct TrafficArgs {
 /// What one name means. An alias, because clap takes a literal `Vec` for a repeated argument.
 type Cells = Vec<Cell>;
 
-/// A rate in per cent of the population in five minutes.
 fn rate(text: &str) -> Result<f64, String> {
     let rate = text.parse().ok().filter(|rate| (0.1..=100.0).contains(rate));
     rate.ok_or_else(|| "a rate must be 0.1 to 100".to_owned())
@@ -103,7 +102,7 @@ impl TrafficArgs {
         let differences = differences(&comparison, &runs);
         let write_json = |to: &mut dyn Write| write_json(&summaries, &differences, to);
         self.files.write(&runs, write_json, || plot_waits(&comparison, &runs))?;
-        output::print(&page::page(&comparison, &summaries, &differences))?;
+        output::print(&page(&comparison, &summaries, &differences))?;
         Ok(())
     }
 
@@ -169,6 +168,38 @@ fn distinct<T: Clone + PartialEq>(all: &[T]) -> Vec<T> {
         }
     }
     seen
+}
+
+/// A table of figures, one of differences, and one of ratios.
+fn page(comparison: &Comparison, summaries: &[Summary], differences: &[Difference]) -> String {
+    let names = "cell strategy runs saturated served means.awt.estimate means.awt.low \
+                 means.awt.high means.p90.estimate means.p99 means.over_60 means.squared \
+                 means.attd.estimate longest wrong_way starts metres plan_mean plan_longest";
+    let figures = format!(
+        "(times in s, shares in per cent, metres, and the time of a plan in µs: means over the \
+         seeds, and the longest of all)\n{}",
+        fields(summaries, names)
+    );
+    let Some(base) = comparison.strategies.first() else { return figures };
+    let mut sections = vec![figures];
+    if !differences.is_empty() {
+        let names = "cell strategy awt.estimate awt.low awt.high p90.estimate p90.low p90.high \
+                     attd.estimate attd.low attd.high";
+        let table = fields(differences, names);
+        sections.push(format!("difference from {base} with the same passengers, in s\n{table}"));
+    }
+    let ratios = comparison.strategies[1..].iter().filter_map(|&strategy| {
+        let ratios = Difference::ratios(summaries, *base, strategy)?;
+        let [awt, p90, attd] = ratios.map(|ratio| format!("{ratio:.3}"));
+        Some([strategy.to_string(), awt, p90, attd])
+    });
+    let ratios: Vec<_> = ratios.collect();
+    if !ratios.is_empty() {
+        let table = table(["strategy", "awt", "p90", "attd"], ratios);
+        let over = "geometric mean over the unsaturated cells";
+        sections.push(format!("ratio to {base}, {over}\n{table}"));
+    }
+    sections.join("\n")
 }
 
 #[cfg(test)]

@@ -23,8 +23,7 @@ const KEYS: &[&[Key]] = &[&[screen::CAR, screen::FLOOR, screen::HELP, screen::QU
 /// From this share of lost beacons on the network needs attention.
 const LOSSY: f64 = 0.05;
 
-/// The scene as it is at `now`. Of a node that is gone, no cars and nodes are shown: what it said
-/// is of the past.
+/// The scene as it is at `now`; without cars and nodes if the node that was asked is gone.
 pub(super) fn picture(scene: &Scene, now: Instant) -> Picture<'_> {
     let is_live = scene.is_live(now);
     let [cabins, nodes] =
@@ -66,17 +65,11 @@ fn title(scene: &Scene, now: Instant) -> Line<'_> {
         spans.push(Span::styled(text, palette::BAD));
         return spans.into();
     }
-    spans.extend(match &fleet.master {
-        Some(master) => {
-            [Span::styled(format!("★ {master}"), palette::NOTABLE), Span::raw(" leads")]
-        }
-        None => [Span::styled("no master", palette::BAD), Span::raw("")],
-    });
+    spans.extend(screen::leader(fleet.master.as_ref(), "no master"));
     spans.into()
 }
 
-/// What is commanded for all cars, and what is wrong with the node that was asked, or with the
-/// fleet as it sees it. While the node is gone, why, and what to do about that.
+/// What is commanded for all cars, and what is wrong; while the node is gone, why.
 fn warnings(scene: &Scene) -> Line<'_> {
     let fleet = &scene.state.fleet;
     if let Some(why) = &scene.gone {
@@ -202,7 +195,6 @@ fn node<'a>(scene: &Scene, known: Known<'a>) -> Node<'a> {
     Node { name: name(&known).as_str(), address, state, more: [link, Span::raw(silent)] }
 }
 
-/// The store of the node that was asked, and no silence.
 fn own(scene: &Scene) -> (Span<'static>, String) {
     let store = if scene.state.fleet.durable {
         Span::styled("on disk", palette::GOOD)

@@ -12,18 +12,15 @@ use crate::client::{Notice, Streamed};
 use crate::operator::Event;
 use crate::screen::Choice;
 
-/// Events that are kept for the screen.
 const EVENTS: usize = 200;
 
-/// A picture that is older than this is not the present one: others were due since, from a node at
-/// another computer one every 2 s.
+/// An older picture is not the present one: even at another computer one is due every 2 s.
 const STALE: Duration = Duration::from_secs(3);
 
 /// The fleet at one moment, as the node said it.
 #[derive(Debug)]
 pub(super) struct Scene {
     pub(super) state: State,
-    /// When that came.
     pub(super) at: Instant,
     /// The same by the wall clock.
     pub(super) time: SystemTime,
@@ -78,7 +75,6 @@ impl Scene {
         }
     }
 
-    /// Whether what is known is what is.
     pub(super) fn is_live(&self, now: Instant) -> bool {
         self.gone.is_none() && self.age(now) < STALE
     }
@@ -88,7 +84,6 @@ impl Scene {
         now.saturating_duration_since(self.at)
     }
 
-    /// All nodes by name.
     pub(super) fn nodes(&self) -> Vec<Known<'_>> {
         let fleet = &self.state.fleet;
         let mut nodes: Vec<Known<'_>> = fleet.nodes.iter().map(Ok).collect();

@@ -9,11 +9,9 @@ use std::time::Duration;
 use crate::cli::{CommandError, ReadArgs};
 use crate::client::{Client, Streamed};
 
-/// How long the thread waits before it connects again.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// Updates that wait to be drawn. The thread waits while it is full: the node then drops events and
-/// says how many.
+/// Updates that wait to be drawn. While it is full, the node drops events and says how many.
 const UPDATES: usize = 256;
 
 #[derive(Debug)]
@@ -23,7 +21,6 @@ pub(super) enum Update {
     Gone(String),
 }
 
-/// Starts the thread; returns the screen's end of the queue.
 pub(super) fn start(node: &ReadArgs, connected: Client) -> io::Result<Receiver<Update>> {
     let (sender, updates) = sync_channel(UPDATES);
     let node = node.clone();

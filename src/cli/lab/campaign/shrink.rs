@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use liftmesh_lab::{Campaign, Script, Shrunk, Size};
 
-use super::report::lines;
+use super::lines;
 use crate::cli::lab::{LabError, files};
 use crate::cli::{CommandError, output};
 

@@ -1,4 +1,4 @@
-use liftmesh_lab::{Tally, Verdict, Violation, Void};
+use liftmesh_lab::{Tally, Void};
 
 use super::*;
 use crate::exit::Exit;
@@ -34,7 +34,7 @@ fn measured(verdicts: &[Verdict]) -> Measured {
 fn each_seed_that_fails_is_printed_with_its_command() {
     let failing = verdict(2, &[violation("E6", "two masters"), violation("O7", "no rest")], None);
     let minute = Duration::from_secs(90);
-    let page = report::page(Protocol::Ballot, Preset::Source, minute, &failing);
+    let page = page(Protocol::Ballot, Preset::Source, minute, &failing);
     let arguments = "2 --election ballot --preset source --duration 1m30s";
     let expected = format!(
         "seed 2 of ballot fails:\n     45.360 s  E6: two masters\n     45.360 s  O7: no rest\n\

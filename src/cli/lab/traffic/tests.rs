@@ -62,8 +62,7 @@ fn every_run_goes_into_files_and_the_page_has_figures_and_differences() {
     }
     let comparison = comparison(&line);
     let runs = comparison.run(stopwatch, |_| ()).unwrap();
-    let page =
-        page::page(&comparison, &summaries(&comparison, &runs), &differences(&comparison, &runs));
+    let page = page(&comparison, &summaries(&comparison, &runs), &differences(&comparison, &runs));
     for part in ["wrong_way", "difference from collective", "ratio to collective"] {
         assert!(page.contains(part), "{part}: {page}");
     }
