@@ -35,12 +35,14 @@ pub(crate) struct Cleared {
     pub(crate) record: u64,
 }
 
-/// Why nothing was cleared. The latch is as it was.
+/// Why nothing was cleared, or the audit log can't be shown. The latch is as it was.
 #[derive(Debug, thiserror::Error)]
 pub enum ClearError {
     #[error("a node or another command is using the data directory {}: try again", .0.display())]
     Running(PathBuf),
-    #[error("the data directory {path} can't be used; the node creates it on its first run", path = path.display())]
+    #[error(
+        "the data directory {} can't be used; the node creates it on its first run", path.display()
+    )]
     Directory { path: PathBuf, source: io::Error },
     /// What another user writes would be out of the node's reach.
     #[error(
@@ -54,21 +56,15 @@ pub enum ClearError {
     Journal(#[from] JournalError),
     #[error("the latch can't be removed")]
     Latch(#[source] io::Error),
-}
-
-/// Why the audit log of a node that does not run can't be shown.
-#[derive(Debug, thiserror::Error)]
-pub enum AuditError {
-    #[error(transparent)]
-    Place(ClearError),
     #[error(
         "there is no audit log: {}\nInspect the car. Once it is fit to run:\n  {}",
         Latch::JournalLost,
         latch::remedy(.0)
     )]
     Lost(PathBuf),
+    /// The audit log can't be read.
     #[error(transparent)]
-    Journal(JournalError),
+    Audit(JournalError),
 }
 
 /// Clears the latch that keeps a node from starting, and returns it, if there is one.
@@ -95,8 +91,7 @@ pub(crate) fn clear(
     Ok(Some(Cleared { latch, record }))
 }
 
-/// The latch that keeps a node from starting, if any. A node that is about to end because of it is
-/// waited for.
+/// The latch that keeps a node from starting, if any. Waits for a node that is about to end.
 pub(crate) fn find(data_dir: &Path) -> Result<Option<Latch>, ClearError> {
     check_user(data_dir)?;
     let _claim = claim(data_dir)?;
@@ -104,14 +99,13 @@ pub(crate) fn find(data_dir: &Path) -> Result<Option<Latch>, ClearError> {
 }
 
 /// The audit log of a node that does not run; empty if it never ran.
-pub(crate) fn audit(data_dir: &Path) -> Result<Vec<AuditRecord>, AuditError> {
-    check_user(data_dir).map_err(AuditError::Place)?;
-    let claim = Claim::new(data_dir).map_err(|error| refused(data_dir, error));
-    let _claim = claim.map_err(AuditError::Place)?;
+pub(crate) fn audit(data_dir: &Path) -> Result<Vec<AuditRecord>, ClearError> {
+    check_user(data_dir)?;
+    let _claim = Claim::new(data_dir).map_err(|error| refused(data_dir, error))?;
     if is_lost(data_dir) {
-        return Err(AuditError::Lost(data_dir.to_owned()));
+        return Err(ClearError::Lost(data_dir.to_owned()));
     }
-    journal::audit_of(data_dir, None).map_err(AuditError::Journal)
+    journal::audit_of(data_dir, None).map_err(ClearError::Audit)
 }
 
 /// Whether the node has run, and has no journal.

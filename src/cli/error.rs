@@ -7,7 +7,7 @@ use elevator_fleet::json::CallError;
 use super::assign::AssignError;
 use super::keygen::KeygenError;
 use super::output::OutputError;
-use crate::clearance::{AuditError, ClearError};
+use crate::clearance::ClearError;
 use crate::client::{ClientError, UrlError};
 use crate::config::ConfigErrors;
 use crate::exit::Exit;
@@ -57,8 +57,6 @@ pub enum CommandError {
     #[error(transparent)]
     Clear(#[from] ClearError),
     #[error(transparent)]
-    Audit(#[from] AuditError),
-    #[error(transparent)]
     Call(#[from] CallError),
     #[error("{call} was placed, but not {what} within {limit}; it stays open")]
     WaitedTooLong { call: String, what: &'static str, limit: humantime::FormattedDuration },
@@ -86,7 +84,7 @@ impl CommandError {
     pub fn exit(&self) -> Exit {
         match self {
             Self::Client(error) => error.exit(),
-            Self::Latched(_) | Self::Audit(AuditError::Lost(_)) => Exit::Refused,
+            Self::Latched(_) => Exit::Refused,
             // The reader closed the pipe: it has read enough.
             Self::Output(error) if error.is_closed_pipe() => Exit::Done,
             Self::Assign(AssignError::Read(_)) => Exit::Failed,
@@ -100,18 +98,15 @@ impl CommandError {
             | Self::Keygen(KeygenError::Exists(_))
             | Self::Assign(_)
             | Self::Token(OfflineError::Refused(_)) => Exit::Usage,
-            Self::Clear(error)
-            | Self::Audit(AuditError::Place(error))
-            | Self::Token(OfflineError::Place(error)) => match error {
-                ClearError::Journal(error) => of_journal(error),
+            Self::Clear(error) | Self::Token(OfflineError::Place(error)) => match error {
+                ClearError::Lost(_) => Exit::Refused,
+                ClearError::Journal(error) | ClearError::Audit(error) => of_journal(error),
                 ClearError::Running(_) | ClearError::Latch(_) => Exit::Failed,
                 ClearError::Directory { .. }
                 | ClearError::AnotherUser { .. }
                 | ClearError::Nameless => Exit::Usage,
             },
-            Self::Audit(AuditError::Journal(error)) | Self::Token(OfflineError::Journal(error)) => {
-                of_journal(error)
-            }
+            Self::Token(OfflineError::Journal(error)) => of_journal(error),
             Self::Doctor(_)
             | Self::Output(_)
             | Self::Screen(_)

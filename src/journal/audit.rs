@@ -1,5 +1,5 @@
-//! The audit log: what operators are accountable for, and what led to it. It grows by one record per
-//! hang, clearing, command and change of the fleet keys, and keeps the latest [`MOST_RECORDS`].
+//! The audit log: what operators are accountable for, and what led to it. It keeps the latest
+//! [`MOST_RECORDS`].
 //!
 //! A record that is unreadable, or of another version of the program, is kept and shown as it is:
 //! no foreign record keeps an operator from clearing a hang.
@@ -90,8 +90,7 @@ pub(crate) enum AuditEvent {
         /// Messages are accepted without a key, because the configuration says so.
         accepts_anybody: bool,
     },
-    /// What another version of the program has recorded, or, of the kind `unreadable`, a record that
-    /// can't be parsed.
+    /// What another version of the program has recorded; `unreadable` if it can't be parsed.
     #[serde(untagged)]
     Other(BTreeMap<String, Value>),
 }

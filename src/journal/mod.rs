@@ -82,7 +82,7 @@ impl Journal {
         Self::open_or(directory, node, Lost::MakeAnew)
     }
 
-    /// Like [`open`](Self::open), with a rule for a missing journal, or a damaged one, now set aside.
+    /// Like [`open`](Self::open), with a rule for a missing journal, or one that is set aside.
     pub(crate) fn open_or(
         directory: &Path,
         node: &NodeId,
@@ -120,8 +120,7 @@ impl Journal {
         let backend = || {
             let file = file(path)?;
             place = Some(number(&file.metadata()?));
-            // Only readers had it just now, and are done at once. The database does without where the
-            // file system has no locks.
+            // Only readers had it just now, and are done at once. Some file systems have no locks.
             file.lock().unwrap_or_default();
             FileBackend::new(file)
         };
@@ -135,8 +134,7 @@ impl Journal {
         Ok((Self { file: place, ..journal }, restored))
     }
 
-    /// Makes a journal of an empty database, or writes to one that has been read, which shows whether
-    /// the disk takes anything.
+    /// Makes a journal of an empty database, or tries whether another one can be written.
     fn begin(
         database: Database,
         found: Option<Restored>,
@@ -153,8 +151,7 @@ impl Journal {
         Ok((journal, found.unwrap_or_default()))
     }
 
-    /// Writes all or nothing; it is on disk when this returns. Returns the number of the last record
-    /// of the audit log, if there are new ones.
+    /// Writes all or nothing, durably. Returns the number of the last new record of the audit log.
     fn commit(&self, group: &Group, now: SystemTime) -> Result<u64, redb::Error> {
         let Group { changes, records, statistics } = group;
         if changes.is_empty() && records.is_empty() && statistics.is_empty() {
@@ -203,8 +200,8 @@ impl Journal {
     }
 }
 
-/// The audit log of a node that does not run, which may have to be `whose`; empty if there is no
-/// journal. Nothing is changed; an error says what the next start would do about the journal.
+/// The audit log of a node that does not run, which may have to be `whose`; empty without a journal.
+/// Nothing is changed.
 pub(crate) fn audit_of(
     directory: &Path,
     whose: Option<&NodeId>,
@@ -226,8 +223,7 @@ pub(crate) fn settings_of(directory: &Path, node: &NodeId) -> Result<Settings, J
     Ok(settings)
 }
 
-/// Appends what `missing` lists as absent to the audit log of a node that does not run, all or nothing.
-/// If there is no journal, none is created; nothing is set aside.
+/// Appends what is missing from the audit log of a node that does not run. Makes no journal.
 pub(crate) fn complete_audit(
     directory: &Path,
     node: &NodeId,
@@ -243,7 +239,7 @@ pub(crate) fn complete_audit(
     Journal::on_disk(&path, node)?.0.record(&[record]).map(drop)
 }
 
-/// The journal in a file, which may have to be `whose`, as a copy in memory; `None` if there is none.
+/// The journal in a file, which may have to be `whose`, as a copy in memory, if there is one.
 fn look(path: &Path, whose: Option<&NodeId>) -> Result<Option<(Journal, Restored)>, JournalError> {
     let bytes = match read(path) {
         Ok(bytes) => bytes,

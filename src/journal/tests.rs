@@ -103,18 +103,6 @@ async fn durable(writer: &mut JournalWriter, lsn: Lsn) {
 }
 
 fn hang(at: &str) -> AuditRecord {
-    AuditRecord::hang(&crate::latch::Hang {
-        at: at.to_owned(),
-        node: node(),
-        program: "0.1.0".to_owned(),
-        evidence: crate::latch::Evidence {
-            floor: None,
-            direction: Direction::Up,
-            expected_s: 10.0,
-            actual_s: 10.5,
-            flights_off_target: None,
-            not_stopped: false,
-            last_sensor: Some(2),
-        },
-    })
+    let hang = crate::latch::tests::hang();
+    AuditRecord::hang(&crate::latch::Hang { at: at.to_owned(), ..hang })
 }

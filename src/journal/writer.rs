@@ -15,16 +15,14 @@ use tracing::warn;
 use super::{AuditRecord, Group, Journal, JournalError};
 use crate::statistics::Changes;
 
-/// How many batches and questions may be queued for the disk. A disk that lets this many pile up
-/// counts as failed (P5): [`SubmitError::Full`]. The brain has at most 16 batches in flight, and
-/// each client one question, so a working disk never gets there.
+/// How many batches and questions may be queued for the disk. One that lets more pile up counts as
+/// failed (P5): the brain has at most 16 batches in flight, and each client one question.
 pub(crate) const WRITE_QUEUE: usize = 256;
 
 /// How often the thread looks whether the journal's file is still there, at least.
 const CHECK_PERIOD: Duration = Duration::from_secs(1);
 
-/// The bounds of the histogram of commits, in seconds: from a fast disk to one that counts as
-/// failing.
+/// The bounds of the histogram of commits, in seconds: from a fast disk to a failing one.
 const COMMIT_TIMES: [f64; 14] =
     [0.000_25, 0.000_5, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0, 30.0];
 
@@ -112,7 +110,7 @@ impl JournalWriter {
         })
     }
 
-    /// Asks for something in the journal, as after what waits. If it can't be read, drops the answer.
+    /// Asks for something in the journal, after what waits. If it can't be read, drops the answer.
     pub(crate) fn ask<T: Send + 'static>(
         &self,
         answer: oneshot::Sender<T>,

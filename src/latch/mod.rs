@@ -108,9 +108,8 @@ pub(crate) struct Evidence {
 #[derive(Debug)]
 pub enum Kept {
     Whole,
-    /// The latch could not be written, for lack of space or because the disk failed. The mark of
-    /// the commissioned node was renamed to it instead, which needs no space. The node does not
-    /// start; the reason is only in the log.
+    /// The latch could not be written: the mark of the commissioned node was renamed to it, which
+    /// needs no space. The node does not start; the reason is only in the log.
     Bare(io::Error),
 }
 
@@ -148,8 +147,7 @@ pub(crate) fn check(data_dir: &Path) -> Result<(), Refusal> {
     find(data_dir).map_or(Ok(()), |latch| Err(Refusal::new(data_dir, latch)))
 }
 
-/// Puts a latch on disk; it is there, whatever happens then, when this returns (H2). Takes as long
-/// as the disk does.
+/// Puts a latch on disk; it is there when this returns (H2), however long the disk takes.
 ///
 /// # Errors
 /// The disk took neither the latch nor a bare one: the node would start.
@@ -175,8 +173,7 @@ pub(crate) fn remove(data_dir: &Path) -> io::Result<()> {
     file::sync_directory(data_dir)
 }
 
-/// The node whose directory this is, by its latch or its mark; a latch need not make sense
-/// otherwise.
+/// The node whose directory this is, by its latch, even a damaged one, or its mark.
 pub(crate) fn owner(data_dir: &Path) -> Option<NodeId> {
     #[derive(Deserialize)]
     struct Named {
@@ -310,4 +307,4 @@ impl fmt::Display for Evidence {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -8,11 +8,11 @@ use tempfile::TempDir;
 
 use super::*;
 
-fn node() -> NodeId {
+pub(crate) fn node() -> NodeId {
     NodeId::new("car-1").expect("a name")
 }
 
-fn hang() -> Hang {
+pub(crate) fn hang() -> Hang {
     let floor = |index| FloorCount::new(9).and_then(|floors| floors.floor(index));
     let evidence = HangEvidence {
         cause: HangCause::NoProgress,
