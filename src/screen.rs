@@ -17,12 +17,13 @@ use elevator_driver::{Direction, Floor, FloorCount};
 use elevator_fleet::model::NodeId;
 use elevator_fleet::node::OrderStatus;
 use elevator_fleet::wire::NodeState;
-use ratatui::Frame;
-use ratatui::buffer::{Buffer, Cell};
+use ratatui::backend::TestBackend;
+use ratatui::buffer::Cell;
 use ratatui::crossterm::event::{Event, KeyCode, KeyEventKind, KeyModifiers};
 use ratatui::layout::{Constraint, Layout, Margin, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, BorderType, Clear, Paragraph, Wrap};
+use ratatui::{Frame, Terminal};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 pub(crate) use self::lists::{Entry, Node};
@@ -207,7 +208,11 @@ fn legend(keys: &[Key]) -> Line<'static> {
     spans.collect()
 }
 
-pub(crate) fn text(buffer: &Buffer) -> String {
+/// A picture as text, in so many columns and lines.
+pub(crate) fn page(picture: Picture<'_>, (width, height): (u16, u16)) -> String {
+    let Ok(mut terminal) = Terminal::new(TestBackend::new(width, height));
+    let Ok(_) = terminal.draw(|frame| draw(picture, frame));
+    let buffer = terminal.backend().buffer();
     let rows = buffer.content().chunks(usize::from(buffer.area.width));
     let rows = rows.map(|row| row.iter().map(Cell::symbol).collect::<String>());
     rows.map(|row| row.trim_end().to_owned() + "\n").collect()

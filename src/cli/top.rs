@@ -8,8 +8,6 @@ use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use ratatui::Terminal;
-use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{self, KeyCode};
 use ratatui::crossterm::terminal;
 
@@ -91,10 +89,8 @@ fn show(
 }
 
 /// One frame as text.
-fn page(scene: &Scene, now: Instant, (width, height): (u16, u16)) -> String {
-    let Ok(mut terminal) = Terminal::new(TestBackend::new(width, height));
-    let Ok(_) = terminal.draw(|frame| screen::draw(picture(scene, now), frame));
-    screen::text(terminal.backend().buffer())
+fn page(scene: &Scene, now: Instant, size: (u16, u16)) -> String {
+    screen::page(picture(scene, now), size)
 }
 
 #[cfg(test)]

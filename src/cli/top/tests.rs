@@ -1,7 +1,6 @@
 use elevator_driver::Floor;
 use elevator_fleet::model::{Mode, Reason};
 use elevator_fleet::node::Report;
-use elevator_fleet::wire::NodeState;
 use liftmesh_api::State;
 
 use super::*;
@@ -93,16 +92,4 @@ fn a_new_status_keeps_the_choice_and_the_events() {
     scene.apply(Update::Streamed(Streamed::Notice(Notice::Missed(3))), now);
     assert_eq!(chosen(&scene), (0, 3, 2));
     assert!(page(&scene, now, (110, 30)).contains("3 events were missed"));
-}
-
-#[test]
-fn every_size_of_terminal_can_be_drawn() {
-    let (mut scene, now) = scene();
-    scene.state.fleet.nodes[0].node_state = NodeState::Seeking;
-    for width in (1..200).step_by(13) {
-        for height in (1..70).step_by(6) {
-            page(&scene, now, (width, height));
-        }
-    }
-    assert!(page(&scene, now, (70, 20)).contains("80 × 22"));
 }

@@ -144,8 +144,7 @@ impl Stage {
         }
     }
 
-    /// What is still wrong after chaos: a fault, a car out of service, several masters, or different
-    /// stores (E1, O7).
+    /// What is still wrong after chaos, such as several masters or different stores (E1, O7).
     fn unhealed(&self) -> Option<String> {
         if self.chaos.as_ref()?.lasts() {
             return Some("a fault lasts".to_owned());
