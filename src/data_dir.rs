@@ -27,7 +27,7 @@ pub(crate) fn other_owner(path: &Path) -> io::Result<Option<u32>> {
     Ok(Some(owner).filter(|owner| *owner != geteuid().as_raw()))
 }
 
-/// Checks that only this user, its groups and root may make, replace and remove files in a directory.
+/// Checks that only this user, its groups and root may make, replace and remove files there.
 /// Root may ask for the node's user, whose groups are not known: then any group may.
 pub(crate) fn check_rights(path: &Path, directory: &fs::Metadata) -> Result<(), Exposed> {
     const GROUP_WRITES: u32 = 0o020;
@@ -49,7 +49,7 @@ pub(crate) fn check_rights(path: &Path, directory: &fs::Metadata) -> Result<(), 
     Err(Exposed { path: path.to_owned(), mode, fix })
 }
 
-/// Opens a file of the data directory, if it is a regular one: not a link, and not a pipe, for whose
+/// Opens a file of the data directory, if it is a regular one: no link, and no pipe, for whose
 /// other end it would wait.
 pub(crate) fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();

@@ -1,6 +1,6 @@
 //! What `liftmesh doctor` examines: whether a node can run on this machine, and in its fleet.
 //!
-//! It changes nothing: no file is created, nothing is sent to the panel or the fleet. While the node
+//! It changes nothing: no file is made, nothing is sent to the panel or the fleet. While the node
 //! itself runs, everything that it uses counts as correct, and it says what it hears.
 
 mod certificate;

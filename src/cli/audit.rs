@@ -108,8 +108,7 @@ impl AuditArgs {
 }
 
 /// The records of these logs by time. Each node records every command that reaches it: it is shown
-/// as recorded where it was entered, or, if that log is not there, by the one that has it most
-/// often.
+/// as recorded where it was entered, or else where it is most often.
 pub(super) fn merge(mut logs: Vec<Vec<AuditRecord>>) -> Vec<AuditRecord> {
     if logs.len() == 1 {
         return logs.swap_remove(0);

@@ -111,8 +111,7 @@ fn head(status: &Status) -> String {
         format!("Node {node}: {node_state}, term {term}, up {}", uptime(status.uptime)),
         format!("  fleet {fleet}, {election}, address {address}, {} floors", status.floors.get()),
     ];
-    // It is enough to show the master of a node that has lost the election; `lost` would sound
-    // alarming.
+    // Of a node that has lost the election, `lost` would sound alarming.
     let details = status.election_state.iter();
     let details = list(details.filter(|it| !(it.name == "state" && it.value == "lost")));
     if !details.is_empty() {

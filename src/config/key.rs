@@ -111,7 +111,7 @@ impl KeyDefault {
         }
     }
 
-    /// The value that holds under the chosen preset, if any is; with the preset, where that decides.
+    /// The value that holds under the chosen preset; with the preset, where that decides.
     pub(super) fn value(
         self,
         chosen: Option<&String>,

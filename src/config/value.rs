@@ -230,27 +230,18 @@ fn is_host(address: Ipv4Addr) -> bool {
     !address.is_unspecified() && !address.is_broadcast() && !address.is_multicast()
 }
 
-macro_rules! declare {
-    ($($Type:ident)+) => {$(
-        pub(super) enum $Type {}
-    )+};
-}
-
-// Types with a range of their own. `Broadcast` lets 255.255.255.255 through, so that it can be refused
-// with a reason of its own.
-declare! {
-    Broadcast
-    Port
-    Multicast
-    Interface
-    Percent
-    Height
-    Speed
-    Acceleration
-    Jerk
-    Username
-    Group
-}
+// Types with a range of their own. 255.255.255.255 is refused later, with a reason of its own.
+pub(super) enum Broadcast {}
+pub(super) enum Port {}
+pub(super) enum Multicast {}
+pub(super) enum Interface {}
+pub(super) enum Percent {}
+pub(super) enum Height {}
+pub(super) enum Speed {}
+pub(super) enum Acceleration {}
+pub(super) enum Jerk {}
+pub(super) enum Username {}
+pub(super) enum Group {}
 
 /// Types of which every value is a word, a row each: `TYPE: "PLACEHOLDER", WORDS`.
 macro_rules! words {

@@ -79,8 +79,7 @@ mod tests {
         Timestamp::after_start(Duration::from_millis(millis))
     }
 
-    /// H1: a timer set for a moment in the past, like that of a peer that was silent for long and
-    /// has just been lost, is not a sign of an interruption; nor is jitter.
+    /// H1: a timer set for a moment in the past is not a sign of an interruption; nor is jitter.
     #[test]
     fn the_loop_is_late_from_when_it_could_have_known() {
         assert_eq!(wake(Some(at(1025)), at(1000)), at(1025));

@@ -10,8 +10,7 @@
 //! The journal is opened first, and the panel shows the restored lamps before anything is received
 //! from the network (P3). A disk that can't be written does not keep a node from its car (P5).
 //! Nothing in the loop waits for a disk, a peer, a plan or the panel. Read [`Event`] for what can
-//! happen, then `Running::handle`. Plans, HTTP, MQTT and the latch of a car that hangs have a thread
-//! each.
+//! happen, then `Running::handle`. Plans, HTTP, MQTT and the latch have a thread each.
 
 mod answer;
 mod audit;

@@ -152,7 +152,7 @@ fn start_http(
     started.inspect_err(|error| error!(%error, "the HTTP server can't be started")).ok()
 }
 
-/// Starts the bridge to the MQTT broker, if the configuration has one. Without it a car runs as well.
+/// Starts the bridge to the MQTT broker, if there is one. Without it a car runs as well.
 fn start_mqtt(
     settings: &Settings,
     node_loop: &NodeLoop,

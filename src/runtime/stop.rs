@@ -12,7 +12,7 @@ use crate::journal::{AuditRecord, Work};
 use crate::mqtt::Mqtt;
 use crate::panel::Panel;
 
-/// Completes at SIGINT or SIGTERM. SIGHUP, which would not stop the motor, has no effect from now on.
+/// Completes at SIGINT or SIGTERM. SIGHUP, which would not stop the motor, has no effect.
 pub(super) fn signal() -> io::Result<impl Future<Output = ()>> {
     let mut interrupt = listen(SignalKind::interrupt())?;
     let mut terminate = listen(SignalKind::terminate())?;
@@ -33,8 +33,7 @@ impl Running {
     pub(super) async fn end(mut self, ending: &Ending, latching: Option<Latching>) {
         self.record_last_excess(self.turned);
         if let Some(latching) = &latching {
-            // The car was already stopped, its brain has nothing left to send to it, and the others
-            // were informed.
+            // The car was already stopped, and the others were informed.
             self.supervisor.stopping("the car hung: see `liftmesh clear-hang --help`");
             let record = Work::Record(Box::new(AuditRecord::hang(&latching.hang)));
             if let Err(reason) = self.disk.queue(record) {

@@ -74,8 +74,7 @@ impl Snapshot {
         serde_json::from_str(text).map_err(AssignError::Json)
     }
 
-    /// Reads a snapshot, up to its end and no further: who wrote it may wait for the answer before
-    /// closing the pipe.
+    /// Reads a snapshot, and no further: who wrote it may wait for the answer.
     pub(super) fn read(input: impl Read) -> Result<Self, AssignError> {
         let mut input = serde_json::Deserializer::from_reader(input);
         Self::deserialize(&mut input).map_err(|error| match error.classify() {
