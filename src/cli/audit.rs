@@ -6,7 +6,6 @@ use clap::Args;
 use elevator_fleet::node::Status;
 use elevator_fleet::settings::Words;
 
-use super::table::table;
 use super::{AnyNodeArgs, CommandError, PageArgs, output};
 use crate::clearance;
 use crate::client::{Client, ClientError, NodeUrl};
@@ -145,7 +144,7 @@ pub(super) fn merge(mut logs: Vec<Vec<AuditRecord>>) -> Vec<AuditRecord> {
 }
 
 pub(super) fn page(records: &[AuditRecord]) -> String {
-    table(
+    output::table(
         ["time (UTC)", "node", "kind", "operator", "account", "reason", "evidence"],
         records.iter().map(row),
     )

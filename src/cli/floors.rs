@@ -4,6 +4,7 @@ use elevator_driver::Floor;
 use elevator_fleet::node::{AccessStatus, Command, ReleaseStatus};
 
 use super::mode::Who;
+use super::status::list;
 use super::{AnyNodeArgs, CommandError, NodeArgs, output};
 
 pub(super) const EXAMPLES: &str = "\
@@ -82,16 +83,11 @@ impl LockArgs {
 
 /// What is locked, a line each.
 pub(super) fn page(access: &AccessStatus) -> String {
-    let list = |floors: Vec<String>| floors.join(", ");
-    let locked = match access.locked[..] {
-        [] => "none".to_owned(),
-        [..] => list(access.locked.iter().map(ToString::to_string).collect()),
-    };
-    let released = access.released.iter();
+    let locked = if access.locked.is_empty() { "none".to_owned() } else { list(&access.locked) };
     let left = |it: &ReleaseStatus| format!("{} for {:.0} s", it.floor, it.left.as_secs_f64());
-    let released = match list(released.map(left).collect()) {
-        none if none.is_empty() => none,
-        released => format!("released in this car: {released}\n"),
-    };
+    let mut released = list(access.released.iter().map(left));
+    if !released.is_empty() {
+        released = format!("released in this car: {released}\n");
+    }
     format!("locked floors: {locked}\n{released}calls refused by this node: {}\n", access.refused)
 }

@@ -21,8 +21,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use self::elections::ElectionsArgs;
-use super::CommandError;
-use super::table::table;
+use super::{CommandError, output};
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct LabArgs {
@@ -142,7 +141,7 @@ fn fields(rows: impl IntoIterator<Item = impl Serialize>, names: &str) -> String
         let field = |name: &&str| text(row.pointer(&format!("/{}", name.replace('.', "/"))));
         names.iter().map(field).collect::<Vec<_>>()
     });
-    table(&names, rows)
+    output::table(&names, rows)
 }
 
 impl LabArgs {

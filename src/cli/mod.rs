@@ -19,7 +19,6 @@ mod order;
 pub mod output;
 mod presses;
 mod status;
-mod table;
 mod token;
 mod top;
 

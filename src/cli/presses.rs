@@ -2,7 +2,6 @@ use clap::Args;
 use elevator_fleet::model::Call;
 use liftmesh_api::{PressFate, PressStatus, Presses};
 
-use super::table::table;
 use super::{CommandError, NodeArgs, PageArgs, output};
 
 pub(super) const EXAMPLES: &str = "\
@@ -52,7 +51,7 @@ pub(super) fn page(presses: &[PressStatus]) -> Result<String, CommandError> {
         Ok([press.at.clone(), call, what(&press.fate), often])
     };
     let rows = presses.iter().map(row).collect::<Result<Vec<_>, CommandError>>()?;
-    Ok(table(["time (UTC)", "button", "result", "repeated"], rows))
+    Ok(output::table(["time (UTC)", "button", "result", "repeated"], rows))
 }
 
 fn what(fate: &PressFate) -> String {

@@ -15,7 +15,6 @@ use elevator_fleet::wire::NodeState;
 use liftmesh_api::{Flights, State};
 use serde::Serialize;
 
-use super::table::table;
 use super::{CommandError, Next, ReadArgs, output};
 use crate::latch::Evidence;
 use crate::screen::seconds;
@@ -99,7 +98,7 @@ fn section<const COLUMNS: usize>(
     if rows.peek().is_none() {
         return String::new();
     }
-    format!("\n{title}\n{}", table(heading, rows))
+    format!("\n{title}\n{}", output::table(heading, rows))
 }
 
 /// The counters of the network that are no reasons to drop what is received.
@@ -245,7 +244,7 @@ fn climate(status: &Status) -> String {
         let (temperature, light) = (degrees(reading.temperature), known(reading.illuminance));
         [unit.unit.clone(), temperature, light, seconds(unit.age)]
     });
-    text + &table(["UNIT", "TEMPERATURE", "LIGHT", "AGE"], rows)
+    text + &output::table(["UNIT", "TEMPERATURE", "LIGHT", "AGE"], rows)
 }
 
 fn degrees(temperature: Option<impl fmt::Display>) -> String {
@@ -256,7 +255,7 @@ fn known<T: fmt::Display>(value: Option<T>) -> String {
     value.map_or_else(|| "unknown".to_owned(), |value| value.to_string())
 }
 
-fn list<T: ToString>(items: impl IntoIterator<Item = T>) -> String {
+pub(super) fn list<T: ToString>(items: impl IntoIterator<Item = T>) -> String {
     let items: Vec<_> = items.into_iter().map(|item| item.to_string()).collect();
     items.join(", ")
 }

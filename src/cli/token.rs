@@ -6,7 +6,6 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use elevator_fleet::settings::{Setting, Words};
 
-use super::table::table;
 use super::{CommandError, NodeArgs, output};
 use crate::client::{Client, ClientError};
 use crate::journal::Account;
@@ -86,7 +85,7 @@ impl TokenArgs {
             }
             TokenCommand::List => {
                 let heading = ["name", "scope", "created", "expires", "by"];
-                output::print(&table(heading, keeper.tokens()?))?;
+                output::print(&output::table(heading, keeper.tokens()?))?;
             }
             TokenCommand::Revoke { name } => {
                 keeper.change(&Change::Revoke { name: name.clone() }, &operator)?;

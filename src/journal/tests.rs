@@ -97,11 +97,6 @@ fn bytes(directory: &TempDir) -> Vec<u8> {
     fs::read(directory.path().join(FILE)).expect("the journal")
 }
 
-async fn durable(writer: &mut JournalWriter, lsn: Lsn) {
-    let reached = async { while writer.progress().await.durable < lsn {} };
-    tokio::time::timeout(Duration::from_secs(20), reached).await.expect("on disk in time");
-}
-
 fn hang(at: &str) -> AuditRecord {
     let hang = crate::latch::tests::hang();
     AuditRecord::hang(&crate::latch::Hang { at: at.to_owned(), ..hang })

@@ -284,21 +284,21 @@ impl fmt::Display for Evidence {
             None if self.not_stopped => f.write_str("told to stop: ")?,
             None => write!(f, "on its way {way} to find a floor: ")?,
         }
-        if let Some(count) = self.flights_off_target {
-            write!(
+        match (self.flights_off_target, self.not_stopped) {
+            (Some(count), _) => write!(
                 f,
                 "{count} flights or searches in a row did not end where they should (one the wrong \
                  way counts twice); driven for {actual_s:.1} s without a new floor sensor, "
-            )?;
-        } else {
-            let how = if self.not_stopped { "on " } else { "" };
-            write!(f, "driven {how}for {actual_s:.1} s ({expected_s:.1} s allowed)")?;
-            f.write_str(if self.not_stopped {
-                "; of the floor sensors, "
-            } else {
-                " without a new floor sensor, "
-            })?;
-        }
+            ),
+            (None, true) => write!(
+                f,
+                "driven on for {actual_s:.1} s ({expected_s:.1} s allowed); of the floor sensors, "
+            ),
+            (None, false) => write!(
+                f,
+                "driven for {actual_s:.1} s ({expected_s:.1} s allowed) without a new floor sensor, "
+            ),
+        }?;
         match self.last_sensor {
             Some(floor) => write!(f, "the last was floor {floor}"),
             None => f.write_str("none was seen before"),

@@ -1,9 +1,7 @@
 //! `liftmesh lab campaign`: storms of random faults, and calms between them, over many seeds.
 
-mod shrink;
-
 use std::ops::RangeInclusive;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
@@ -12,10 +10,9 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use elevator_fleet::election::{ElectionSettings, Preset};
 use elevator_fleet::wire::Protocol;
 use liftmesh_lab::recording::Subject;
-use liftmesh_lab::{Campaign, Summary, Verdict, Violation};
+use liftmesh_lab::{Campaign, Script, Shrunk, Size, Summary, Verdict, Violation};
 
 use super::{LabError, files};
-use crate::cli::table::table;
 use crate::cli::{CommandError, output};
 
 pub(super) const EXAMPLES: &str = "\
@@ -29,6 +26,12 @@ Examples:
   liftmesh lab campaign --seeds 1..1000 --election ballot --preset source
   liftmesh lab campaign --seeds 1..200 --election all --duration 5min
   liftmesh lab campaign --script lowest-ip-17.json";
+
+/// A script is shrunk in at most so many runs.
+const MOST_RUNS: usize = 300;
+
+/// And at most this long.
+const LONGEST: Duration = Duration::from_mins(2);
 
 const MOST_NAMED: usize = 10;
 
@@ -81,7 +84,7 @@ fn protocols() -> impl TypedValueParser<Value = Protocols> {
 impl CampaignArgs {
     pub(super) fn execute(&self) -> Result<(), CommandError> {
         if let Some(path) = &self.script {
-            return shrink::replay(path);
+            return replay(path);
         }
         let mut measured = Vec::new();
         let mut shrunk = false;
@@ -120,7 +123,7 @@ impl CampaignArgs {
         let took = began.elapsed();
         if let Some(seed) = first.filter(|_| !std::mem::replace(shrunk, true)) {
             let path = PathBuf::from(format!("{protocol}-{seed}.json"));
-            shrink::shrink(&self.campaign(protocol, seed), &path)?;
+            shrink(&self.campaign(protocol, seed), &path)?;
         }
         Ok(Measured { summary, took })
     }
@@ -177,7 +180,7 @@ fn lines(violations: &[Violation]) -> String {
 }
 
 fn table_of(measured: &[Measured]) -> String {
-    let mut text = table(HEADING, measured.iter().map(row));
+    let mut text = output::table(HEADING, measured.iter().map(row));
     text.push_str(
         "\nhours: simulated; changes: of the master; speed: simulated time / wall time / cores\n",
     );
@@ -208,6 +211,59 @@ fn row(measured: &Measured) -> [String; 11] {
         format!("{:.0}", measured.speed()),
         format!("{:016x}", summary.hash()),
     ]
+}
+
+/// Shrinks a campaign that fails, writes the script to this file, and prints what is left.
+fn shrink(campaign: &Campaign, path: &Path) -> Result<(), CommandError> {
+    let outcome = campaign.run().map_err(LabError::from)?;
+    let first = outcome.violations.iter().min_by_key(|violation| violation.at);
+    let Some(id) = first.map(|violation| violation.id) else {
+        return Ok(());
+    };
+    let template = "shrinking {bar:40} {pos} of at most {len} runs: {msg}";
+    let bar = files::progress(MOST_RUNS as u64, template);
+    let began = Instant::now();
+    let shrunk = outcome.script.shrink(id, MOST_RUNS, |progress| {
+        bar.set_position(progress.runs as u64);
+        bar.set_message(size(progress.size));
+        began.elapsed() < LONGEST
+    });
+    bar.finish_and_clear();
+    let Some(shrunk) = shrunk.map_err(LabError::from)? else {
+        let page = format!("the script of seed {} does not violate {id}\n", campaign.world.seed);
+        return Ok(output::print(&page)?);
+    };
+    files::write_file(path, |file| Ok(serde_json::to_writer_pretty(file, &shrunk.script)?))?;
+    Ok(output::print(&left(id, &shrunk, path))?)
+}
+
+fn left(id: &str, shrunk: &Shrunk, path: &Path) -> String {
+    let Shrunk { violations, before, after, runs, .. } = shrunk;
+    let (before, after) = (size(*before), size(*after));
+    let (path, drawing) = (path.display(), path.with_extension("svg"));
+    format!(
+        "shrunk from {before} to {after} in {runs} runs, {id} still violated:\n{}\
+         replay it with liftmesh lab campaign --script {path}\n\
+         draw it with liftmesh lab trace --script {path} --svg {}\n",
+        lines(violations),
+        drawing.display()
+    )
+}
+
+fn size(Size { steps, nodes, time }: Size) -> String {
+    format!("{steps} steps, {nodes} nodes, {:.1} s", time.as_secs_f64())
+}
+
+fn replay(path: &Path) -> Result<(), CommandError> {
+    let script: Script = files::read_script(path)?;
+    let outcome = script.run().map_err(LabError::from)?;
+    let hash = outcome.hash();
+    let heading = format!("{}: hash {hash:016x}\n", size(script.size()));
+    output::print(&format!("{heading}{}", lines(&outcome.violations)))?;
+    if outcome.violations.is_empty() {
+        return Ok(output::print("no invariant is violated\n")?);
+    }
+    Err(LabError::ScriptFails.into())
 }
 
 #[cfg(test)]

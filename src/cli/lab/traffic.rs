@@ -15,7 +15,6 @@ use liftmesh_lab::traffic::{
 
 use super::files::{self, Files};
 use super::{LabError, fields};
-use crate::cli::table::table;
 use crate::cli::{CommandError, output};
 
 pub(super) const EXAMPLES: &str = "\
@@ -195,7 +194,7 @@ fn page(comparison: &Comparison, summaries: &[Summary], differences: &[Differenc
     });
     let ratios: Vec<_> = ratios.collect();
     if !ratios.is_empty() {
-        let table = table(["strategy", "awt", "p90", "attd"], ratios);
+        let table = output::table(["strategy", "awt", "p90", "attd"], ratios);
         let over = "geometric mean over the unsaturated cells";
         sections.push(format!("ratio to {base}, {over}\n{table}"));
     }

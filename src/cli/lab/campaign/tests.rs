@@ -73,3 +73,18 @@ fn arguments_say_what_is_run() {
         assert!(args(wrong).is_err(), "{wrong}");
     }
 }
+
+#[test]
+fn a_script_runs_again_from_its_file_and_nothing_else_does() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("script.json");
+    let missing = replay(&path).expect_err("no file").to_string();
+    assert!(missing.ends_with("can't be read"), "{missing}");
+    std::fs::write(&path, "{}").expect("a file");
+    let empty = replay(&path).expect_err("no script").to_string();
+    assert!(empty.ends_with("is not a script"), "{empty}");
+    let script = Campaign::by_seed(1).lasting(Duration::from_secs(1)).run();
+    let script = script.expect("a world").script;
+    files::write_file(&path, |file| Ok(serde_json::to_writer(file, &script)?)).expect("a file");
+    assert_eq!(files::read_script(&path).expect("a script"), script);
+}
