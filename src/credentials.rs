@@ -12,7 +12,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
 use zeroize::Zeroizing;
 
-/// More than a password or a file of certificates needs, in bytes.
+/// More than a secret or a file of certificates needs, in bytes.
 const LONGEST: u64 = 1024 * 1024;
 
 /// Why a secret or a certificate can't be used. Nothing was sent.
@@ -20,8 +20,6 @@ const LONGEST: u64 = 1024 * 1024;
 pub enum CredentialsError {
     #[error("{}: {source}", path.display())]
     Io { path: PathBuf, source: io::Error },
-    #[error("{}: not a file", path.display())]
-    NoFile { path: PathBuf },
     #[error(
         "{}: others may read or change it (mode {mode:04o}); fix it with: chmod o= {}",
         path.display(), path.display()
@@ -41,7 +39,8 @@ pub enum CredentialsError {
 
 /// The line of a file that others can't read: a password or a token.
 pub(crate) fn password(path: &Path) -> Result<Zeroizing<String>, CredentialsError> {
-    let (bytes, mode) = contents(path)?;
+    let (bytes, about) = contents(path)?;
+    let mode = about.mode() & 0o7777;
     if mode & 0o007 != 0 {
         return Err(CredentialsError::Exposed { path: path.to_owned(), mode });
     }
@@ -80,24 +79,22 @@ pub(crate) fn tls(ca_file: Option<&Path>) -> Result<ClientConfig, CredentialsErr
     Ok(config.with_root_certificates(authorities).with_no_client_auth())
 }
 
-/// The bytes of a file, and who may do what with it.
-fn contents(path: &Path) -> Result<(Zeroizing<Vec<u8>>, u32), CredentialsError> {
-    let failed = |source| CredentialsError::Io { path: path.to_owned(), source };
-    let (file, about) = open_file(path).map_err(failed)?;
-    if !about.is_file() {
-        return Err(CredentialsError::NoFile { path: path.to_owned() });
-    }
-    let mut bytes = Zeroizing::new(Vec::new());
-    file.take(LONGEST).read_to_end(&mut bytes).map_err(failed)?;
-    Ok((bytes, about.mode() & 0o7777))
+fn contents(path: &Path) -> Result<(Zeroizing<Vec<u8>>, Metadata), CredentialsError> {
+    read_file(path).map_err(|source| CredentialsError::Io { path: path.to_owned(), source })
 }
 
-/// Opens what should be a file. A pipe would keep the reader waiting for a writer.
-pub(crate) fn open_file(path: &Path) -> io::Result<(File, Metadata)> {
+/// The bytes of a file, and what the system says of it; `InvalidInput` if it is something else.
+pub(crate) fn read_file(path: &Path) -> io::Result<(Zeroizing<Vec<u8>>, Metadata)> {
+    // A pipe would keep the reader waiting for a writer.
     let flags = OFlags::NONBLOCK.bits().cast_signed();
     let file = File::options().read(true).custom_flags(flags).open(path)?;
     let about = file.metadata()?;
-    Ok((file, about))
+    if !about.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a file"));
+    }
+    let mut bytes = Zeroizing::new(Vec::new());
+    file.take(LONGEST).read_to_end(&mut bytes)?;
+    Ok((bytes, about))
 }
 
 /// A secret as text: what it begins with, and hexadecimal digits.
@@ -146,6 +143,6 @@ mod tests {
     fn an_authority_is_a_certificate() {
         let (place, path) = written("-----BEGIN NOTHING-----\n", 0o644);
         assert!(matches!(tls(Some(&path)), Err(CredentialsError::NoCertificate { .. })));
-        assert!(matches!(tls(Some(place.path())), Err(CredentialsError::NoFile { .. })));
+        assert!(matches!(tls(Some(place.path())), Err(CredentialsError::Io { .. })));
     }
 }

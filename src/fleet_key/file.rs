@@ -1,22 +1,20 @@
 //! One key file: a line of text, so that it can be copied by hand and read out.
 
 use std::fmt;
-use std::fs::{File, Metadata};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::fs::Metadata;
+use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use elevator_fleet::wire::keyring::SECRET;
 use rustix::process::geteuid;
+use tempfile::NamedTempFile;
 use zeroize::Zeroizing;
 
-use crate::credentials::{open_file, secret_text};
+use crate::credentials::{read_file, secret_text};
 
 /// What a key begins with, so that nobody takes it for something else.
 const PREFIX: &str = "liftmesh-key-1-";
-
-/// More than any key file needs, in bytes.
-const LONGEST: u64 = 4096;
 
 #[derive(Clone)]
 pub(crate) struct KeyText(Zeroizing<[u8; SECRET]>);
@@ -46,7 +44,6 @@ pub enum FileError {
 }
 
 impl KeyText {
-    /// Draws a key.
     pub(crate) fn draw() -> Result<Self, getrandom::Error> {
         let mut secret = Zeroizing::new([0; SECRET]);
         getrandom::fill(&mut *secret)?;
@@ -57,7 +54,6 @@ impl KeyText {
         &self.0
     }
 
-    /// The line of the file, without its end.
     pub(crate) fn line(&self) -> Zeroizing<String> {
         secret_text(PREFIX, &*self.0)
     }
@@ -77,25 +73,18 @@ impl fmt::Debug for KeyText {
 
 /// Reads a key for a node that runs as this user, unless somebody may read it who should not.
 pub(super) fn read(path: &Path, user: u32) -> Result<KeyText, FileError> {
-    let failed = |source| FileError::Io { path: path.to_owned(), source };
-    let (file, about) = open_file(path).map_err(failed)?;
-    if !about.is_file() {
-        return Err(FileError::NoKey { path: path.to_owned() });
-    }
-    check_rights(path, &about, user)?;
-    let mut text = Zeroizing::new(String::new());
     let no_key = || FileError::NoKey { path: path.to_owned() };
-    match file.take(LONGEST).read_to_string(&mut text) {
-        Ok(_) => KeyText::parse(&text).ok_or_else(no_key),
-        Err(error) if error.kind() == io::ErrorKind::InvalidData => Err(no_key()),
-        Err(error) => Err(failed(error)),
-    }
+    let (bytes, about) = read_file(path).map_err(|source| match source.kind() {
+        io::ErrorKind::InvalidInput => no_key(),
+        _ => FileError::Io { path: path.to_owned(), source },
+    })?;
+    check_rights(path, &about, user)?;
+    std::str::from_utf8(&bytes).ok().and_then(KeyText::parse).ok_or_else(no_key)
 }
 
-/// Checks that nobody may read a file who should not, for a node that runs as the user of this process.
-pub(crate) fn check_secret(path: &Path, file: &File) -> Result<(), FileError> {
-    let failed = |source| FileError::Io { path: path.to_owned(), source };
-    check_rights(path, &file.metadata().map_err(failed)?, geteuid().as_raw())
+/// Checks that nobody may read a file who should not, for a node of this process's user.
+pub(crate) fn check_secret(path: &Path, about: &Metadata) -> Result<(), FileError> {
+    check_rights(path, about, geteuid().as_raw())
 }
 
 fn check_rights(path: &Path, about: &Metadata, user: u32) -> Result<(), FileError> {
@@ -110,11 +99,8 @@ pub(super) struct Rights {
 }
 
 impl Rights {
-    /// Whether only a node that runs as this user, its group and root may read the file, which this
-    /// process could open.
-    ///
-    /// Who owns the file can change it whatever its mode says. A group may read the key: then root can
-    /// own it.
+    /// Whether only a node of this user, its group and root may read the file. Its owner can change
+    /// it whatever its mode says; a group may read it, so root can own it.
     pub(super) fn check(self, path: &Path, user: u32, asker: u32) -> Result<(), FileError> {
         const OTHERS: u32 = 0o007;
         const GROUP: u32 = 0o070;
@@ -135,16 +121,12 @@ impl Rights {
     }
 }
 
-/// Writes a key to a file that only its owner may read; never over another file.
-///
-/// # Errors
-/// The file is there already, or can't be written; then there is no new one.
+/// Writes a key to a new file that only its owner may read. If that fails there is none.
 pub(crate) fn create(path: &Path, key: &KeyText) -> io::Result<()> {
-    let mut file = File::options().write(true).create_new(true).mode(0o600).open(path)?;
-    let line = key.line();
-    let written = writeln!(file, "{}", line.as_str()).and_then(|()| file.sync_all());
-    written.inspect_err(|_| {
-        // It is new, so it is nobody's key. If it can't be removed either, the first error says more.
-        std::fs::remove_file(path).ok();
-    })
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let mut file = NamedTempFile::new_in(directory.unwrap_or(Path::new(".")))?;
+    writeln!(file, "{}", key.line().as_str())?;
+    file.as_file().sync_all()?;
+    file.persist_noclobber(path)?;
+    Ok(())
 }
