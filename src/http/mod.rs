@@ -7,14 +7,11 @@
 //!      └──── NodeLoop ◀── Looker, Calls ◀─── routes ◀────────────┘
 //! ```
 //!
-//! All of it runs on a separate thread, so that whatever clients do delays nothing in the node's
-//! loop, which it reaches only through the loop's bounded queue of requests. Each task owns its state:
-//! [`Looker`] asks for the node's state for all clients together, [`EventLog`] numbers and keeps
-//! events, [`Limits`] counts requests, [`Collector`] keeps statistics. When the thread fails, the
-//! node goes on without it.
-//!
-//! Read `routes.rs` for what there is, `server.rs` for the limits of connections, and
-//! `liftmesh-api` for what the API says.
+//! All of it runs beside the node's loop, which it reaches only through the loop's bounded queue of
+//! requests. When it fails, the node goes on. Each task owns its state: [`Looker`] asks for the
+//! node's state for all clients together, [`EventLog`] numbers and keeps events, [`Limits`] counts
+//! requests, [`Collector`] keeps statistics. Read `routes.rs` for what there is, `server.rs` for
+//! the limits of connections, and `liftmesh-api` for what the API says.
 
 mod admission;
 mod assets;
@@ -41,15 +38,13 @@ use std::io;
 use std::net::SocketAddr;
 use std::os::unix::net::UnixListener;
 use std::sync::Arc;
-use std::thread;
-use std::time::Duration;
 
 use axum::Router;
 use elevator_fleet::dispatch::Kinematics;
 use tokio::sync::{Semaphore, broadcast, oneshot, watch};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
-use tracing::{error, warn};
+use tracing::error;
 
 use self::admission::Limits;
 use self::desk::Desk;
@@ -65,71 +60,32 @@ pub(crate) use self::tls::TlsFiles;
 use crate::journal::CommitTimes;
 use crate::mqtt_metrics;
 use crate::operator::{Event, NodeLoop};
-use crate::priority::give_way;
+use crate::side::Side;
 use crate::tokens::{Scope, Tokens};
 
-/// How long the thread may take to end.
-const END_LIMIT: Duration = Duration::from_secs(1);
-
-/// How long what blocks, such as a disk that does not answer, may hold up the end of the thread.
-const LEFTOVERS: Duration = Duration::from_millis(100);
-
-/// What the server needs to know.
 #[derive(Debug)]
 pub(crate) struct HttpSettings {
     /// The Unix sockets, and what accounts may do there.
     pub(crate) sockets: Vec<(UnixListener, Scope)>,
-    /// Where it listens over TCP, if it does.
     pub(crate) address: Option<SocketAddr>,
-    /// With which certificate, if it is over TLS.
     pub(crate) tls: Option<TlsFiles>,
-    /// By which positions are estimated.
     pub(crate) kinematics: Kinematics,
-    /// What MQTT counts, if the node uses it.
     pub(crate) mqtt: Option<mqtt_metrics::Counted>,
-    /// What the journal counts.
     pub(crate) commits: Option<CommitTimes>,
 }
 
-/// The running server. When this is dropped it ends by itself.
-#[derive(Debug)]
-pub(crate) struct Http {
-    stop: oneshot::Sender<()>,
-    ended: oneshot::Receiver<()>,
-}
-
-impl Http {
-    /// Starts the server. An address or a certificate that can't be used is tried again; the log says
-    /// so.
-    ///
-    /// # Errors
-    /// The system provides no thread, or no random numbers.
-    pub(crate) fn start(
-        settings: HttpSettings,
-        node_loop: NodeLoop,
-        events: broadcast::Receiver<Event>,
-        tokens: watch::Receiver<Arc<Tokens>>,
-    ) -> io::Result<Self> {
-        let boot = getrandom::u64().map_err(io::Error::other)?;
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let (stop, stopped) = oneshot::channel();
-        let (report, ended) = oneshot::channel();
-        thread::Builder::new().name("http".to_owned()).spawn(move || {
-            give_way();
-            runtime.block_on(run(settings, node_loop, events, tokens, boot, stopped));
-            runtime.shutdown_timeout(LEFTOVERS);
-            drop(report);
-        })?;
-        Ok(Self { stop, ended })
-    }
-
-    /// Ends the server and its connections.
-    pub(crate) async fn finish(self) {
-        drop(self.stop);
-        if tokio::time::timeout(END_LIMIT, self.ended).await.is_err() {
-            warn!("the HTTP server did not stop in time");
-        }
-    }
+/// Starts the server. An address or a certificate that can't be used is tried again.
+pub(crate) fn start(
+    settings: HttpSettings,
+    node_loop: NodeLoop,
+    events: broadcast::Receiver<Event>,
+    tokens: watch::Receiver<Arc<Tokens>>,
+) -> io::Result<Side> {
+    let boot = getrandom::u64().map_err(io::Error::other)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    Side::start("http", runtime, move |stopped| {
+        run(settings, node_loop, events, tokens, boot, stopped)
+    })
 }
 
 async fn run(
@@ -169,14 +125,12 @@ async fn run(
     tasks.shutdown().await;
 }
 
-/// What leads to the node.
 struct Ways {
     node_loop: NodeLoop,
     events: broadcast::Receiver<Event>,
     tokens: watch::Receiver<Arc<Tokens>>,
 }
 
-/// What answers requests, and the tasks behind it.
 fn assemble(
     endpoint: Option<Endpoint>,
     Ways { node_loop, events, tokens }: Ways,

@@ -8,9 +8,8 @@
 //!                           └────────┘     online, offline      └─────────┘
 //! ```
 //!
-//! All of it runs on a separate thread, so that whatever the broker does delays nothing in the
-//! node's loop, which it reaches only through the loop's bounded queue of requests. When the thread
-//! fails, the node goes on without it.
+//! All of it runs beside the node's loop, which it reaches only through the loop's bounded queue of
+//! requests. When it fails, the node goes on.
 //!
 //! Every node has a [`Presence`]. One node of the fleet, usually the master, has the [`Session`]: it
 //! publishes, and takes calls. Read [`Bridge`] for who has it, `session.rs` for what a handover means,
@@ -29,7 +28,6 @@ mod session;
 
 use std::collections::VecDeque;
 use std::io;
-use std::thread;
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
@@ -53,13 +51,7 @@ use self::presence::Presence;
 use self::session::{Session, SessionNews};
 use crate::mqtt_metrics::{CallOutcome, Counted};
 use crate::operator::{Event, NodeLoop};
-use crate::priority::give_way;
-
-/// How long the thread may take to end.
-const END_LIMIT: Duration = Duration::from_secs(1);
-
-/// How long what blocks, such as a disk that does not answer, may hold up the end of the thread.
-const LEFTOVERS: Duration = Duration::from_millis(100);
+use crate::side::{LEFTOVERS, Side};
 
 const BLOCKING_THREADS: usize = 2;
 
@@ -69,8 +61,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// How often a node that does not publish looks at its state, beside the looks after events.
 const IDLE_PERIOD: Duration = Duration::from_secs(1);
 
-/// A mastership shorter than this is none for MQTT: nodes that start, or have just lost their master, may
-/// change it several times within milliseconds.
+/// A mastership shorter than this is none: it may change several times within milliseconds.
 const SETTLED: Duration = Duration::from_millis(200);
 
 /// How many events a node keeps that does not publish; when there are more, the oldest is dropped.
@@ -86,59 +77,38 @@ pub(crate) struct MqttSettings {
     pub(crate) period: Duration,
     /// How long the broker keeps calls while no node takes them.
     pub(crate) session_expiry: Duration,
-    /// By which positions are estimated.
     pub(crate) kinematics: Kinematics,
 }
 
 /// The running bridge. When this is dropped it ends by itself.
 #[derive(Debug)]
 pub(crate) struct Mqtt {
-    stop: oneshot::Sender<()>,
-    ended: oneshot::Receiver<()>,
+    pub(crate) side: Side,
     counted: Counted,
 }
 
 impl Mqtt {
     /// Starts the bridge. A broker that can't be reached is tried again; the log says so.
-    ///
-    /// # Errors
-    /// The system provides no thread.
     pub(crate) fn start(
         settings: MqttSettings,
         counted: Counted,
         node_loop: NodeLoop,
         events: broadcast::Receiver<Event>,
     ) -> io::Result<Self> {
-        let runtime = runtime()?;
-        let (stop, stopped) = oneshot::channel();
-        let (report, ended) = oneshot::channel();
         let known = counted.clone();
-        thread::Builder::new().name("mqtt".to_owned()).spawn(move || {
-            give_way();
-            runtime.block_on(async {
-                let mut bridge = JoinSet::new();
-                bridge.spawn(Bridge::new(settings, counted, node_loop, events).run(stopped));
-                if let Some(Err(failure)) = bridge.join_next().await {
-                    error!(%failure, "MQTT has failed: the node goes on without it");
-                }
-            });
-            runtime.shutdown_timeout(LEFTOVERS);
-            drop(report);
+        let side = Side::start("mqtt", runtime()?, |stopped| async move {
+            let mut bridge = JoinSet::new();
+            bridge.spawn(Bridge::new(settings, counted, node_loop, events).run(stopped));
+            if let Some(Err(failure)) = bridge.join_next().await {
+                error!(%failure, "MQTT has failed: the node goes on without it");
+            }
         })?;
-        Ok(Self { stop, ended, counted: known })
+        Ok(Self { side, counted: known })
     }
 
     /// The topics on which the broker takes nothing from this node.
     pub(crate) fn refused_topics(&self) -> Vec<String> {
         self.counted.refused.list()
-    }
-
-    /// Ends the bridge and its connections.
-    pub(crate) async fn finish(self) {
-        drop(self.stop);
-        if tokio::time::timeout(END_LIMIT, self.ended).await.is_err() {
-            warn!("MQTT did not stop in time");
-        }
     }
 }
 
@@ -170,10 +140,8 @@ fn options(settings: &MqttSettings, name: &str) -> MqttOptions {
     )
 }
 
-/// Takes the session when this node is to publish, and leaves it when it is not.
-///
-/// The master publishes. Where the mastership rotates all the time, the node with the first name does,
-/// of those that hear each other.
+/// Takes the session when this node is to publish, and leaves it when it is not. The master
+/// publishes, or where the mastership rotates, the first by name of those that hear each other.
 struct Bridge {
     settings: MqttSettings,
     counted: Counted,
@@ -181,15 +149,13 @@ struct Bridge {
     events: broadcast::Receiver<Event>,
     presence: Presence,
     session: Option<Session>,
-    /// The events since the last sign of life of the node that publishes, which nobody may have
-    /// published: this node does if it takes over.
+    /// The events since the last sign of life of the node that publishes, which it may not have.
     recent: VecDeque<(Instant, Bytes)>,
     desk: Desk,
     flights: Flights,
     began: Instant,
     looked: Instant,
     next_look: Instant,
-    /// Since when this node is to publish.
     due_since: Option<Instant>,
 }
 

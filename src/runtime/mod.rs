@@ -48,7 +48,6 @@ use self::planner::Planner;
 use self::report::ReportLog;
 use self::supervisor::Supervisor;
 use crate::config::Settings;
-use crate::http::Http;
 use crate::journal::AuditEvent;
 use crate::log;
 use crate::mesh::{Mesh, MeshEvent, Residence};
@@ -56,6 +55,7 @@ use crate::mqtt::Mqtt;
 use crate::operator::{self, FaultInjection, OperatorSocket, Request};
 use crate::panel::Panel;
 use crate::presses::PressLog;
+use crate::side::Side;
 use crate::tokens::Tokens;
 
 /// One event. The loop selects the next one and does nothing else.
@@ -158,7 +158,7 @@ struct Running {
     reports: broadcast::Sender<operator::Event>,
     /// Held, not used: while it lives, no other node has the data directory.
     _socket: OperatorSocket,
-    http: Option<Http>,
+    http: Option<Side>,
     /// The tokens that count, for the HTTP server.
     tokens: watch::Sender<Arc<Tokens>>,
     mqtt: Option<Mqtt>,

@@ -19,13 +19,14 @@ use super::supervisor::Supervisor;
 use super::{RunError, Running, hang};
 use crate::config::Settings;
 use crate::fleet_key::Keys;
-use crate::http::{Http, HttpSettings};
+use crate::http::{self, HttpSettings};
 use crate::journal::{CommitTimes, commit_times};
 use crate::mesh::{LinkTimes, Mesh, MeshSettings, Residence, gather_time, mac_of};
 use crate::mqtt::Mqtt;
 use crate::operator::{self, NodeLoop, OperatorSocket};
 use crate::panel::Panel;
 use crate::presses::PressLog;
+use crate::side::Side;
 use crate::tokens::{Scope, Tokens};
 use crate::{latch, mqtt_metrics};
 
@@ -136,7 +137,7 @@ fn start_http(
     node_loop: &NodeLoop,
     reports: &broadcast::Sender<operator::Event>,
     tokens: watch::Receiver<Arc<Tokens>>,
-) -> Option<Http> {
+) -> Option<Side> {
     let scopes = [Scope::Operate, Scope::View];
     let sockets = socket.take_listeners().into_iter().zip(scopes);
     let sockets = sockets.filter_map(|(socket, scope)| Some((socket?, scope)));
@@ -148,7 +149,7 @@ fn start_http(
         mqtt,
         commits,
     };
-    let started = Http::start(http, node_loop.clone(), reports.subscribe(), tokens);
+    let started = http::start(http, node_loop.clone(), reports.subscribe(), tokens);
     started.inspect_err(|error| error!(%error, "the HTTP server can't be started")).ok()
 }
 

@@ -7,10 +7,9 @@ use tokio::signal::unix::{SignalKind, signal as listen};
 use tracing::{error, info, warn};
 
 use super::{Ending, Event, Latching, Running};
-use crate::http::Http;
 use crate::journal::{AuditRecord, Work};
-use crate::mqtt::Mqtt;
 use crate::panel::Panel;
+use crate::side::Side;
 
 /// Completes at SIGINT or SIGTERM. SIGHUP, which would not stop the motor, has no effect.
 pub(super) fn signal() -> io::Result<impl Future<Output = ()>> {
@@ -58,8 +57,8 @@ impl Running {
             disk.finish(),
             planner.finish(),
             mesh.shut_down(),
-            OptionFuture::from(http.map(Http::finish)),
-            OptionFuture::from(mqtt.map(Mqtt::finish)),
+            OptionFuture::from(http.map(Side::finish)),
+            OptionFuture::from(mqtt.map(|mqtt| mqtt.side.finish())),
             OptionFuture::from(latching.map(Latching::finish)),
         );
         info!("node ends");
