@@ -250,9 +250,6 @@ mod tests {
             (moving(Direction::Down), (2, Some(floor(3)))),
             (CarPhase::Homing, (3, None)),
             (CarPhase::Idle, (0, None)),
-            (CarPhase::Opening, (0, None)),
-            (CarPhase::Open, (0, None)),
-            (CarPhase::Closing, (0, None)),
         ] {
             assert_eq!(motion_state(phase), state, "{phase:?}");
         }
@@ -268,16 +265,13 @@ mod tests {
             (Mode::InService, sound, false, false, Is::HUMAN),
             (Mode::Attendant, sound, false, false, Is::HUMAN),
             (Mode::InService, broken, false, false, Is::OFFLINE),
-            (Mode::Attendant, broken, false, false, Is::OFFLINE),
             (Mode::Priority, broken, false, false, Is::OFFLINE),
-            (Mode::Independent, broken, false, false, Is::OFFLINE),
             (Mode::OutOfService, broken, false, false, Is::OFFLINE),
             (Mode::EmergencyPower, broken, false, true, Is::EMERGENCY),
             // Of another node's car.
             (Mode::OutOfService, broken, false, true, Is::EMERGENCY),
             // It is this car's turn to serve.
             (Mode::InService, sound, false, true, Is::HUMAN),
-            (Mode::FireRecall, broken, false, false, Is::FIRE),
             (Mode::FireRecall, broken, false, true, Is::FIRE),
             (Mode::FireService, broken, false, false, Is::FIRE),
             (Mode::Priority, broken, true, false, Is::AGV),

@@ -17,8 +17,8 @@ use tokio::time::{Instant, sleep_until};
 
 use super::stream::{Frame, frame};
 use crate::operator::NodeLoop;
-use crate::programs::Problem;
-use liftmesh_api::{Flights, State};
+use crate::programs::{Problem, remove_fields};
+use liftmesh_api::{Flights, State, views};
 
 /// Between two requests to the node's loop, at least.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -36,7 +36,6 @@ const WISHES: usize = 64;
 const AGES: &str = "uptime state_since mesh queues silent round_trip loss elapsed since last waited \
                     line age";
 
-/// A look at the node.
 #[derive(Debug)]
 pub(super) struct Look {
     pub(super) status: Status,
@@ -45,7 +44,6 @@ pub(super) struct Look {
 }
 
 impl Look {
-    /// The state as an event of a stream, rendered once.
     pub(super) fn frame(&self) -> Frame {
         self.frame.get_or_init(|| frame("state", None, &self.state)).clone()
     }
@@ -53,7 +51,6 @@ impl Look {
 
 type Wish = oneshot::Sender<Result<Arc<Look>, Problem>>;
 
-/// Where a look can be had, and where states are published.
 #[derive(Debug, Clone)]
 pub(super) struct Looks {
     wishes: mpsc::Sender<Wish>,
@@ -61,17 +58,12 @@ pub(super) struct Looks {
 }
 
 impl Looks {
-    /// A look that is taken after the call.
-    ///
-    /// # Errors
-    /// The node's loop does not answer.
     pub(super) async fn take(&self) -> Result<Arc<Look>, Problem> {
         let (wish, look) = oneshot::channel();
         self.wishes.send(wish).await.map_err(|_closed| Problem::no_answer())?;
         look.await.unwrap_or_else(|_closed| Err(Problem::no_answer()))
     }
 
-    /// How many clients wait for a look.
     pub(super) fn queued(&self) -> usize {
         self.wishes.max_capacity() - self.wishes.capacity()
     }
@@ -82,13 +74,11 @@ impl Looks {
     }
 }
 
-/// The task's state.
 pub(super) struct Looker {
     node_loop: NodeLoop,
     flights: Flights,
     wishes: mpsc::Receiver<Wish>,
     frames: watch::Sender<Frame>,
-    /// When the task began.
     began: Instant,
     asked: Instant,
     /// When a state was last published, and what it was but for ages.
@@ -115,7 +105,6 @@ impl Looker {
         )
     }
 
-    /// Serves until every [`Looks`] is gone.
     pub(super) async fn run(mut self) {
         let mut batch = Vec::new();
         loop {
@@ -160,7 +149,7 @@ impl Looker {
     fn publish(&mut self, look: &Look) {
         let now = Instant::now();
         let mut essence = serde_json::to_value(&look.status).unwrap_or_default();
-        remove_ages(&mut essence);
+        remove_fields(&mut essence, AGES);
         let is_due = self.published.as_ref().is_none_or(|(at, before)| {
             let age = now - *at;
             age >= REFRESH || age >= PERIOD && (is_moving(&look.status) || *before != essence)
@@ -174,19 +163,5 @@ impl Looker {
 
 /// Whether a position changes by itself.
 fn is_moving(status: &Status) -> bool {
-    let own = status.car.iter().map(|car| car.view);
-    let others = status.peers.iter().filter_map(|peer| peer.car);
-    own.chain(others).any(|view| matches!(view.phase, CarPhase::Moving { .. }))
-}
-
-/// Leaves what differs from one look to the next only where something has happened.
-fn remove_ages(value: &mut Value) {
-    match value {
-        Value::Object(fields) => {
-            fields.retain(|name, _| !AGES.split(' ').any(|age| age == name));
-            fields.values_mut().for_each(remove_ages);
-        }
-        Value::Array(items) => items.iter_mut().for_each(remove_ages),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-    }
+    views(status).any(|(_, view)| matches!(view.phase, CarPhase::Moving { .. }))
 }

@@ -1,9 +1,8 @@
 //! How well the fleet serves: counted from the node's events and its state, kept in the journal.
 //!
-//! One task owns the [`Tally`]. It counts each served call as the node reports it, and looks at the cars
-//! every [`WATCH`]. What it has counted goes to the journal's thread by way of the node's loop, for which
-//! this is one message: nothing waits for the disk. What was counted since the last write is lost if the
-//! process ends, for whatever reason.
+//! One task owns the [`Tally`]: it counts served calls as the node reports them, and looks at the
+//! cars every [`WATCH`]. The counts go to the journal by way of the node's loop, so that nothing
+//! waits for the disk; those since the last write are lost if the process ends.
 
 use std::time::{Duration, SystemTime};
 
@@ -12,7 +11,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use elevator_fleet::model::{NodeId, Role};
 use elevator_fleet::node::{Report, Status};
-use liftmesh_api::Statistics;
+use liftmesh_api::{Statistics, views};
 use serde::Deserialize;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, mpsc, oneshot};
@@ -28,7 +27,6 @@ use crate::operator::{Event, NodeLoop, Request};
 use crate::programs::Problem;
 use crate::statistics::{Asked, CarState, Quarter, Slot, Tally, Window};
 
-/// How often the cars are looked at.
 const WATCH: Duration = Duration::from_secs(5);
 
 /// Served calls are written this often, at most.
@@ -37,19 +35,15 @@ const SAVE: Duration = Duration::from_secs(10);
 /// How often the states of the cars are written while no call is served.
 const SAVE_IDLE: Duration = Duration::from_mins(5);
 
-/// The bound of the queue of wishes; when it is full, handlers wait until their own time limit.
 pub(super) const WISHES: usize = 16;
 
 /// The farthest that clocks are from UTC, in minutes.
 const MOST_OFFSET: i16 = 14 * 60;
 
-/// Where the statistics can be had.
 pub(super) type Figures = Desk<Tally>;
 
-/// What earlier runs of the node have counted.
 type Kept = Vec<(Slot, Quarter)>;
 
-/// The task's state.
 pub(super) struct Collector {
     tally: Tally,
     /// Nothing is written before this has come: it would count twice.
@@ -76,7 +70,6 @@ impl Collector {
         Self { tally, kept, began: now, saved: now, has_calls, events, looks, node_loop, counted }
     }
 
-    /// Counts until the node ends.
     pub(super) async fn run(mut self, mut wishes: mpsc::Receiver<Wish<Tally>>) {
         let [mut watch, mut save] = [WATCH, SAVE].map(interval);
         for interval in [&mut watch, &mut save] {
@@ -154,18 +147,12 @@ async fn next(kept: &mut Option<oneshot::Receiver<Kept>>) -> Option<Kept> {
     }
 }
 
-/// The state of every car of the fleet.
 fn cars(status: &Status) -> impl Iterator<Item = (&NodeId, CarState)> {
-    let own = status.car.iter().map(|car| (&status.node, CarState::of(&car.view)));
-    let others = status.peers.iter().filter_map(|peer| {
-        let view = peer.car.as_ref()?;
-        Some((&peer.node, CarState::of(view)))
-    });
+    let living = views(status).map(|(node, view)| (node, CarState::of(view)));
     let lost = status.lost.iter().filter(|lost| lost.role == Role::Cabin);
-    own.chain(others).chain(lost.map(|lost| (&lost.node, CarState::Down)))
+    living.chain(lost.map(|lost| (&lost.node, CarState::Down)))
 }
 
-/// Which part of the statistics.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Part {
     window: Option<String>,
@@ -239,22 +226,4 @@ pub(super) async fn get_statistics_csv(
         (header::CONTENT_DISPOSITION, format!("attachment; filename=\"{name}\"")),
     ];
     Ok((about, text).into_response())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Own car, peers and lost cabins; nodes without a car have no state.
-    #[test]
-    fn every_car_of_the_fleet_is_watched() {
-        let status = crate::operator::tests::full_status();
-        let seen: Vec<_> = cars(&status).collect();
-        assert_eq!(seen[0].0, &status.node);
-        let lost = status.lost.iter().filter(|lost| lost.role == Role::Cabin).count();
-        let down = seen.iter().filter(|(_, state)| *state == CarState::Down).count();
-        assert!(down >= lost, "{seen:?}");
-        let peers = status.peers.iter().filter(|peer| peer.car.is_some()).count();
-        assert_eq!(seen.len(), 1 + peers + lost);
-    }
 }

@@ -11,24 +11,14 @@ use liftmesh_api::State;
 use serde_json::Value;
 use tokio::time::Instant;
 
+use crate::programs::remove_fields;
+
 /// A topic is published this often even where nothing has changed but ages, as a sign of life.
 const REFRESH: Duration = Duration::from_secs(5);
 
 /// What changes by itself.
-const AGES: [&str; 12] = [
-    "at",
-    "uptime",
-    "master_since",
-    "elapsed",
-    "silent",
-    "round_trip",
-    "loss",
-    "waited",
-    "lift_time",
-    "since",
-    "last",
-    "age",
-];
+const AGES: &str = "at uptime master_since elapsed silent round_trip loss waited lift_time since \
+                    last age";
 
 #[derive(Debug)]
 struct Slot {
@@ -91,7 +81,7 @@ impl Board {
     fn put(&mut self, topic: &str, content: &impl serde::Serialize, now: Instant) -> String {
         let mut essence = serde_json::to_value(content).unwrap_or_default();
         let payload = Bytes::from(essence.to_string());
-        remove_ages(&mut essence);
+        remove_fields(&mut essence, AGES);
         let known = self.0.get(topic);
         if known.is_none_or(|it| it.essence != essence || now - it.rendered >= REFRESH) {
             let due_since = known.and_then(|known| known.due_since).or(Some(now));
@@ -104,17 +94,6 @@ impl Board {
 impl Slot {
     fn removed(now: Instant) -> Self {
         Self { payload: Bytes::new(), essence: Value::Null, rendered: now, due_since: Some(now) }
-    }
-}
-
-fn remove_ages(value: &mut Value) {
-    match value {
-        Value::Object(fields) => {
-            fields.retain(|name, _| !AGES.contains(&name.as_str()));
-            fields.values_mut().for_each(remove_ages);
-        }
-        Value::Array(values) => values.iter_mut().for_each(remove_ages),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
 
