@@ -22,14 +22,10 @@ const BURST: f64 = 40.0;
 const STRANGERS_RATE: f64 = 2.0;
 const STRANGERS_BURST: f64 = 20.0;
 
-/// Where a request is admitted.
 pub(super) type Admission = Desk<Limits>;
 
 impl Admission {
-    /// Counts a request against the limit of this token, or against that of everybody without one.
-    ///
-    /// # Errors
-    /// It is one too many.
+    /// Counts a request against the limit of this token, or of everybody without one.
     pub(super) async fn admit(&self, bearer: Option<TokenName>) -> Result<(), Problem> {
         if self.ask(move |limits| limits.admit(bearer.as_ref(), Instant::now())).await? {
             return Ok(());
@@ -52,7 +48,6 @@ impl Limits {
         Self { bearers: BTreeMap::new(), strangers }
     }
 
-    /// Whether the bearer of this token may make one more request, or somebody without one.
     fn admit(&mut self, bearer: Option<&TokenName>, now: Instant) -> bool {
         let Some(name) = bearer else {
             return self.strangers.take(now);
@@ -61,29 +56,5 @@ impl Limits {
         self.bearers.retain(|known, bucket| known == name || !bucket.is_full(now));
         let new = || Bucket::new(RATE, BURST, now);
         self.bearers.entry(name.clone()).or_insert_with(new).take(now)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use super::*;
-
-    #[test]
-    fn a_bearer_does_not_use_up_what_another_may() {
-        let now = Instant::now();
-        let mut limits = Limits::new(now);
-        let (one, other) = ("one".parse().unwrap(), "other".parse().unwrap());
-        let allowed = (0..100).filter(|_| limits.admit(Some(&one), now)).count();
-        assert_eq!(allowed, 40);
-        assert!(limits.admit(Some(&other), now));
-        let strangers = (0..100).filter(|_| limits.admit(None, now)).count();
-        assert_eq!(strangers, 20);
-        let later = now + Duration::from_secs(1);
-        assert_eq!((0..100).filter(|_| limits.admit(Some(&one), later)).count(), 20);
-        let much_later = now + Duration::from_mins(1);
-        assert!(limits.admit(Some(&other), much_later));
-        assert_eq!(limits.bearers.len(), 1);
     }
 }

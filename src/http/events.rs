@@ -20,7 +20,6 @@ pub(super) const WISHES: usize = 16;
 /// How far the clocks of two nodes may be apart, in seconds: the same thing may happen again later.
 const APART: u64 = 30;
 
-/// An event with its number.
 #[derive(Debug)]
 pub(super) struct Numbered {
     id: EventId,
@@ -30,8 +29,7 @@ pub(super) struct Numbered {
     frame: OnceLock<Frame>,
 }
 
-/// The name of an event: which run of the node, the number in it, from 1, and where it is in the
-/// history of the fleet.
+/// The name of an event: the run of the node, the number in it from 1, and the fleet's history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct EventId {
     boot: u64,
@@ -70,7 +68,6 @@ impl Numbered {
         self.id.number
     }
 
-    /// The event as one of a stream, rendered once.
     pub(super) fn frame(&self) -> Frame {
         self.frame.get_or_init(|| frame("event", Some(&self.id), &self.event)).clone()
     }
@@ -94,21 +91,16 @@ impl EventId {
     }
 }
 
-/// The events for one client.
 #[derive(Debug)]
 pub(super) struct Subscription {
-    /// How many of those that it asked for are not kept any more. `None` if that is unknown: it had
-    /// events of another node, or of an earlier run.
+    /// How many it asked for are not kept; `None` if unknown: of another node or an earlier run.
     pub(super) missed: Option<u64>,
-    /// Those since the one that the client had last.
     pub(super) kept: Vec<Arc<Numbered>>,
-    /// Those from here on.
     pub(super) live: broadcast::Receiver<Arc<Numbered>>,
     /// The number of the last one before them.
     pub(super) last: u64,
 }
 
-/// From where a client wants events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Since {
     /// From here on.
@@ -121,10 +113,8 @@ pub(super) enum Since {
     Recent(usize),
 }
 
-/// Where events can be had.
 pub(super) type Events = Desk<EventLog>;
 
-/// The task's state.
 #[derive(Debug)]
 pub(super) struct EventLog {
     boot: u64,
@@ -178,7 +168,6 @@ impl EventLog {
         drop(self.live.send(event));
     }
 
-    /// The events that a client wants.
     pub(super) fn subscription(&self, since: Since) -> Subscription {
         let (missed, kept) = match since {
             Since::Now => (Some(0), Vec::new()),
@@ -202,8 +191,7 @@ impl EventLog {
         (Some(wanted.saturating_sub(u64::try_from(kept.len()).unwrap_or(u64::MAX))), kept)
     }
 
-    /// The number that this node has given to an event: to one of the fleet at about the same time, if
-    /// another node or run has named it.
+    /// The number that this node has given to an event, or to the same one of the fleet.
     fn number_of(&self, EventId { boot, number, mark }: EventId) -> Option<u64> {
         if boot == self.boot {
             return Some(number);
@@ -212,60 +200,5 @@ impl EventLog {
         let apart = |id: &EventId| id.mark.at.abs_diff(mark.at);
         let same = of_fleet.filter(|id| id.mark.what == mark.what && apart(id) <= APART);
         same.min_by_key(apart).map(|id| id.number)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use elevator_driver::{Direction, Floor};
-    use elevator_fleet::model::{Call, HallCall};
-
-    use super::*;
-
-    fn log() -> EventLog {
-        let (_, source) = broadcast::channel(1);
-        EventLog::new(source, 7, Counted::new(None, None))
-    }
-
-    fn numbers(subscription: &Subscription) -> Vec<u64> {
-        subscription.kept.iter().map(|event| event.id.number).collect()
-    }
-
-    #[test]
-    fn the_name_of_an_event_reads_back() {
-        let id = EventId { boot: 7, number: 3, mark: Mark { at: 9, what: 10 } };
-        assert_eq!(EventId::parse(&id.to_string()), Some(id));
-        for wrong in ["", "7", "7-3-0-0", "000000000000000g-1-0-0", "0000000000000007-x-0-0"] {
-            assert_eq!(EventId::parse(wrong), None, "{wrong}");
-        }
-    }
-
-    /// What two nodes saw of the fleet, in different company.
-    #[test]
-    fn a_client_goes_on_at_another_node_after_the_last_event_of_the_fleet() {
-        let hall = |floor| HallCall::new(Floor::try_from(floor).unwrap(), Direction::Up);
-        let promised = |floor| Report::Promised { call: Call::Hall(hall(floor)) };
-        let tell = |log: &mut EventLog, report: &Report| {
-            log.push(Event::new(report, SystemTime::UNIX_EPOCH));
-        };
-        let (mut one, mut other) = (log(), log());
-        other.boot = 8;
-        for report in [promised(1), promised(2), Report::DriveRefused] {
-            tell(&mut one, &report);
-        }
-        for report in [promised(1), Report::DriveRefused, promised(2), promised(3)] {
-            tell(&mut other, &report);
-        }
-        let last = one.kept.back().unwrap().id;
-        let subscription = other.subscription(Since::Event(Some(last)));
-        assert_eq!((numbers(&subscription), subscription.missed), (vec![4], Some(0)));
-        assert_eq!(numbers(&other.subscription(Since::Recent(2))), [3, 4]);
-
-        // Without an event of the fleet, or long after it, nobody knows.
-        let long_ago = Mark { at: last.mark.at - 3600, ..last.mark };
-        for mark in [Mark::default(), long_ago] {
-            let subscription = other.subscription(Since::Event(Some(EventId { mark, ..last })));
-            assert_eq!((numbers(&subscription), subscription.missed), (vec![], None));
-        }
     }
 }

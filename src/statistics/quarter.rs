@@ -13,14 +13,13 @@ use super::millis;
 /// The most cars that a quarter has; further ones don't count.
 const CARS: usize = 64;
 
-/// What a node has seen of the fleet in 15 minutes. Its size is bounded: by the bins of four
-/// histograms, 254 floors and [`CARS`] cars.
+/// What a node has seen in 15 minutes: at most four histograms, 254 floors and [`CARS`] cars.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct Quarter {
     /// By [`Kind`].
     pub(crate) times: [Histogram; 4],
-    /// Calls by the floor of the button; of car calls, by the floor that they name. Hall calls up, and
-    /// down, destination calls and car calls. Floors without calls are left out.
+    /// Calls by floor, car calls by the one they name: hall calls up and down, destination and car
+    /// calls.
     pub(crate) floors: BTreeMap<u8, [u32; 4]>,
     /// For how long a car was in each [`CarState`], in milliseconds.
     pub(crate) cars: BTreeMap<NodeId, [u32; 3]>,
@@ -28,10 +27,8 @@ pub(crate) struct Quarter {
     pub(crate) watched: u32,
 }
 
-/// What is timed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// The wait for a hall call.
     Hall,
     /// The wait for a destination call, until the passenger could enter.
     Destination,
@@ -100,7 +97,6 @@ impl Quarter {
         self.watched = self.watched.saturating_add(other.watched);
     }
 
-    /// Waits at landings: for hall calls and destination calls.
     pub(crate) fn landings(&self) -> Histogram {
         let [hall, destination, ..] = &self.times;
         let mut both = hall.clone();

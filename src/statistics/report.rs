@@ -31,7 +31,6 @@ pub(crate) struct Asked {
 impl Week {
     pub(crate) fn statistics(&self, asked: &Asked) -> Statistics {
         let present = Slot::of(asked.at);
-        // How many quarters make a period.
         let length = match asked.window {
             Window::Hour | Window::Day => 1,
             Window::Week => 4,
@@ -103,7 +102,6 @@ fn hour_of(slot: Slot, utc_offset: i16) -> usize {
     usize::try_from(minutes.div_euclid(60).rem_euclid(24)).unwrap_or_default()
 }
 
-/// The calls of a floor, of all kinds.
 fn calls(quarter: &Quarter, floor: u8) -> u64 {
     let calls = quarter.floors.get(&floor).copied().unwrap_or_default();
     calls.into_iter().map(u64::from).sum()
@@ -159,7 +157,6 @@ fn times(histogram: &Histogram) -> Times {
     Times { calls: histogram.count(), mean, p50, p90, p95, p99, longest }
 }
 
-/// Seconds of milliseconds.
 fn seconds(millis: u32) -> f64 {
     f64::from(millis) / 1000.0
 }

@@ -15,8 +15,7 @@ const JOURNEYS: usize = 512;
 /// After this time no arrival is awaited any more.
 const LONGEST_JOURNEY: Duration = Duration::from_hours(1);
 
-/// If more time than this passes between two looks at the cars, the process did not run meanwhile, and
-/// has not watched them.
+/// Beyond this time between two looks at the cars the process was suspended.
 const LONGEST_WATCH: Duration = Duration::from_mins(1);
 
 impl CarState {
@@ -29,16 +28,13 @@ impl CarState {
     }
 }
 
-/// A passenger who has entered a car.
 #[derive(Debug, Clone, Copy)]
 struct Journey {
     waited: Duration,
     entered: Duration,
 }
 
-/// The week, and what it takes to count further.
-///
-/// `at` is the time since any moment by a monotonic clock, `slot` the quarter by the wall clock.
+/// The week, and what it takes to count further. `at` is of a monotonic clock, `slot` not.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) week: Week,
@@ -108,8 +104,6 @@ impl Tally {
 
 #[cfg(test)]
 mod tests {
-    use elevator_driver::Direction;
-
     use super::*;
     use crate::statistics::{Kind, Quarter, Window};
 
@@ -133,25 +127,9 @@ mod tests {
         all
     }
 
-    /// How many there are, and their mean.
     fn of(quarter: &Quarter, kind: Kind) -> (u64, Option<Duration>) {
         let times = &quarter.times[kind as usize];
         (times.count(), times.mean())
-    }
-
-    #[test]
-    fn calls_count_by_kind_and_floor_when_they_are_served() {
-        let mut tally = Tally::default();
-        let up = Call::Hall(HallCall::new(floor(3), Direction::Up));
-        let down = Call::Hall(HallCall::new(floor(3), Direction::Down));
-        let car = Call::Car { car: name("A"), floor: floor(5) };
-        for (call, waited) in [(&up, 10), (&up, 20), (&down, 30), (&car, 7)] {
-            tally.record_served(call, seconds(waited), Some(&name("A")), seconds(99), NOW);
-        }
-        let quarter = quarter(&tally);
-        assert_eq!(of(&quarter, Kind::Hall), (3, Some(seconds(20))));
-        assert_eq!(of(&quarter, Kind::Car), (1, Some(seconds(7))));
-        assert_eq!((quarter.floors[&3], quarter.floors[&5]), ([2, 1, 0, 0], [0, 0, 0, 1]));
     }
 
     #[test]

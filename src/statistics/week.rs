@@ -7,8 +7,7 @@ use super::quarter::Quarter;
 
 pub(crate) const QUARTER: Duration = Duration::from_mins(15);
 
-/// The most quarters that are kept: those of a week, the present one, and a few from before the wall
-/// clock was set.
+/// Those of a week, the present one, and a few from before the wall clock was set.
 const KEPT: usize = 7 * 24 * 4 + 8;
 
 /// Which quarter: their number since 1970-01-01 00:00 UTC.
@@ -46,7 +45,6 @@ impl Window {
         }
     }
 
-    /// How many quarters before the present one.
     pub(crate) fn quarters(self) -> u32 {
         match self {
             Self::Hour => 4,
@@ -69,11 +67,8 @@ impl Changes {
     }
 }
 
-/// At most [`KEPT`] quarters.
-///
-/// When there are more, the one that is the farthest from the present goes. So a wall clock that is set
-/// to another year and back costs one quarter for each quarter of an hour that it was wrong, and not
-/// the whole week.
+/// At most [`KEPT`] quarters: the one farthest from the present goes, so a wall clock that is wrong
+/// for a while costs as many quarters as it was wrong, and not the whole week.
 #[derive(Debug, Default)]
 pub(crate) struct Week {
     quarters: BTreeMap<Slot, Quarter>,
@@ -92,8 +87,7 @@ impl Week {
         self.quarters.entry(slot).or_default()
     }
 
-    /// Adds what an earlier run of the node had counted. Nothing of it needs to be written, except where
-    /// this run has counted as well.
+    /// Adds what an earlier run has counted, which need not be written again.
     pub(crate) fn restore(&mut self, quarters: Vec<(Slot, Quarter)>, present: Slot) {
         for (slot, quarter) in quarters {
             self.quarters.entry(slot).or_default().add(&quarter);
@@ -122,7 +116,6 @@ impl Week {
         Changes { changed: changed.collect(), removed: self.removed.iter().copied().collect() }
     }
 
-    /// All changes are written.
     pub(crate) fn on_written(&mut self) {
         self.changed.clear();
         self.removed.clear();
@@ -138,8 +131,7 @@ impl Week {
         self.quarters.range(from..=present).map(|(slot, quarter)| (*slot, quarter))
     }
 
-    /// The first quarter that is kept of the week that ends with the present one. Those of another time
-    /// are of a wall clock that was wrong, or of a node that was off.
+    /// The first quarter that is kept of the week that ends with the present one.
     pub(crate) fn first(&self, present: Slot) -> Option<Slot> {
         self.within(Window::Week, present).next().map(|(slot, _)| slot)
     }
@@ -204,13 +196,5 @@ mod tests {
         let later = week.changes();
         assert_eq!(later.removed.first(), Some(&Slot(NOW.0 - 1)));
         assert_eq!(later.changed.len(), KEPT);
-    }
-
-    #[test]
-    fn a_slot_is_of_the_wall_clock() {
-        assert_eq!(Slot::of(UNIX_EPOCH + Duration::from_secs(899)), Slot(0));
-        assert_eq!(Slot::of(UNIX_EPOCH + Duration::from_mins(15)), Slot(1));
-        assert_eq!(Slot::of(UNIX_EPOCH - Duration::from_mins(15)), Slot(0));
-        assert_eq!(Slot::of(NOW.begins()), NOW);
     }
 }

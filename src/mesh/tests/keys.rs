@@ -4,14 +4,12 @@ use super::packets::{packet, packets_of};
 use super::*;
 use crate::fleet_key::{self, KeyText};
 
-/// A file with a fresh fleet key.
 fn key_file(directory: &tempfile::TempDir, name: &str) -> String {
     let path = directory.path().join(name);
     fleet_key::create(&path, &KeyText::draw().expect("random numbers")).expect("written");
     path.to_str().expect("a path").to_owned()
 }
 
-/// A network whose nodes have a fleet key.
 struct Fleet {
     lan: Lan,
     directory: tempfile::TempDir,
@@ -25,20 +23,16 @@ impl Fleet {
         Self { lan: Lan::new(), directory, key }
     }
 
+    /// The settings of a node with these keys.
     fn with_keys(&self, node: u8, keys: &str) -> MeshSettings {
-        with_keys(&self.lan, node, keys)
+        let files = KeyFiles::parse(keys).expect("a setting");
+        let keys = Arc::new(Keys::new(files, fleet(), self.lan.address(node)));
+        MeshSettings { keys, ..self.lan.settings(node) }
     }
 
     fn start(&self, node: u8) -> Mesh {
         with_its_keys(self.with_keys(node, &self.key))
     }
-}
-
-/// The settings of a node with these keys.
-fn with_keys(lan: &Lan, node: u8, keys: &str) -> MeshSettings {
-    let files = KeyFiles::parse(keys).expect("a setting");
-    let keys = Arc::new(Keys::new(files, fleet(), lan.address(node)));
-    MeshSettings { keys, ..lan.settings(node) }
 }
 
 /// Lets the mesh know that the other node hears it.
@@ -77,31 +71,6 @@ async fn nodes_with_different_keys_are_strangers() {
     assert_eq!(one.counters().get(Count::Unauthenticated), 1);
 }
 
-/// A fleet changes its key, or gets its first one, node by node: at any moment some nodes are one
-/// stage ahead.
-#[tokio::test]
-async fn neighbouring_stages_of_a_rotation_understand_each_other() {
-    let fleet = Fleet::new();
-    let [old, new] = ["old.key", "new.key"].map(|name| key_file(&fleet.directory, name));
-    let stages =
-        |old: &str| [old.to_owned(), format!("{old},{new}"), format!("{new},{old}"), new.clone()];
-    for stages in [stages(&old), stages("none")] {
-        let start = |first: usize, second: usize| {
-            let lan = Lan::new();
-            let start = |node, stage: usize| with_its_keys(with_keys(&lan, node, &stages[stage]));
-            (start(1, first), start(2, second), format!("{first} and {second}"))
-        };
-        for (first, second) in [(0, 1), (1, 0), (1, 2), (2, 1), (2, 3), (3, 2)] {
-            let (mut one, mut two, what) = start(first, second);
-            assert!(hears(&one, &mut two).await && hears(&two, &mut one).await, "{what}");
-            prove(&one, &two);
-            let (link_of_two, link_of_one) = link(&mut two, &mut one).await;
-            still_carries((&mut one, link_of_one), (&mut two, link_of_two)).await;
-            still_carries((&mut two, link_of_two), (&mut one, link_of_one)).await;
-        }
-    }
-}
-
 /// Connections from addresses without a peer wait for a beacon to prove one, and are no link without.
 #[tokio::test]
 async fn who_has_not_proven_itself_by_a_beacon_gets_no_link() {
@@ -121,8 +90,7 @@ async fn who_has_not_proven_itself_by_a_beacon_gets_no_link() {
     link_up(&mut one).await;
 }
 
-/// A node whose keys are not there yet serves alone. It takes part as soon as it has the one that it
-/// sends, whether the others come or not, and says so each time it has more.
+/// A node without keys serves alone, and takes part as soon as it has the one that it sends.
 #[tokio::test]
 async fn a_node_takes_part_as_soon_as_its_key_can_be_read() {
     let fleet = Fleet::new();
