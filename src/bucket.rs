@@ -16,7 +16,6 @@ impl Bucket {
         Self { rate, burst, level: burst, at: now }
     }
 
-    /// Whether there may be one more.
     pub(crate) fn take(&mut self, now: Instant) -> bool {
         self.fill(now);
         let is_allowed = self.level >= 1.0;

@@ -7,9 +7,9 @@
 //!     └──── supervisor ◀── ends with 0 ─────┘ audit record, then the latch is removed
 //! ```
 //!
-//! It is another process, for a hung node ends (F9), and it has no panel line: it can move no motor. It
-//! starts no node either. That is for the supervisor, which is told by the exit code: only 0 says that
-//! the latch was cleared here.
+//! It is another process, for a hung node ends (F9), and it has no panel line: it can move no
+//! motor. It starts no node either. The exit code tells the supervisor: only 0 says that it was
+//! cleared here.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -32,8 +32,7 @@ const RETRY: Duration = Duration::from_millis(250);
 /// How often it is looked whether the latch was cleared by other means.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
-/// So many looks without a latch mean that it is gone: they take longer than a clearing here needs to
-/// end this process.
+/// So many looks without a latch mean that it is gone: longer than a clearing here needs.
 const LOOKS: u32 = 6;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -116,8 +115,7 @@ pub async fn run(settings: &Settings) -> Result<Outcome, CaretakerError> {
     }
 }
 
-/// Completes when a latch that was there as a file is there no more, for [`LOOKS`] looks in a row. A
-/// clearing here ends this process first.
+/// Completes when a latch that was there as a file is gone without a clearing here.
 async fn removal(data_dir: &Path) {
     if latch::find(data_dir).is_none() {
         // It is in the audit log, or is the lack of a journal: only a clearing here ends that.

@@ -21,14 +21,14 @@ pub struct Exposed {
     fix: &'static str,
 }
 
-/// Whose a data directory is, if it is another user's.
+/// Whose a data directory is, if it is another user's: what is made in one belongs to its owner.
 pub(crate) fn other_owner(path: &Path) -> io::Result<Option<u32>> {
     let owner = fs::read_dir(path).and_then(|_| fs::metadata(path))?.uid();
     Ok(Some(owner).filter(|owner| *owner != geteuid().as_raw()))
 }
 
-/// Checks that only this user, its groups and root may make, replace and remove files there.
-/// Root may ask for the node's user, whose groups are not known: then any group may.
+/// Checks that only this user, its groups and root may change what is in a directory, whatever its
+/// sticky bit. Root may ask for the node's user, whose groups are not known: any group may then.
 pub(crate) fn check_rights(path: &Path, directory: &fs::Metadata) -> Result<(), Exposed> {
     const GROUP_WRITES: u32 = 0o020;
     const OTHERS_WRITE: u32 = 0o002;
@@ -49,8 +49,7 @@ pub(crate) fn check_rights(path: &Path, directory: &fs::Metadata) -> Result<(), 
     Err(Exposed { path: path.to_owned(), mode, fix })
 }
 
-/// Opens a file of the data directory, if it is a regular one: no link, and no pipe, for whose
-/// other end it would wait.
+/// Opens a regular file of the data directory; follows no symbolic link, and waits for no pipe.
 pub(crate) fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
     let opened = options.custom_flags(flags).open(path);

@@ -104,7 +104,6 @@ impl Counted {
         self.queued.store(messages, Ordering::Relaxed);
     }
 
-    /// How many events and answers wait for the broker.
     pub(crate) fn queued(&self) -> usize {
         self.queued.load(Ordering::Relaxed)
     }
@@ -113,7 +112,6 @@ impl Counted {
         self.calls.with_label_values(&[outcome.name()])
     }
 
-    /// Everything, for a registry.
     pub(crate) fn collectors(&self) -> Vec<Box<dyn Collector>> {
         let Self { published, events_dropped, answers_dropped, states_dropped, .. } = self.clone();
         let counters = [published, events_dropped, answers_dropped, states_dropped];

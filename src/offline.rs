@@ -32,7 +32,6 @@ pub enum OfflineError {
     Disk(#[from] Box<redb::Error>),
 }
 
-/// The settings of a node that does not run, which can't start meanwhile.
 #[derive(Debug)]
 pub(crate) struct Offline {
     node: NodeId,
@@ -60,10 +59,7 @@ impl Offline {
         &self.settings
     }
 
-    /// Makes a change, and records it in the audit log.
-    ///
-    /// # Errors
-    /// [`OfflineError`]; if only the record can't be written, the change is made.
+    /// Makes a change and records it; if only the record can't be written, the change is made.
     pub(crate) fn change(
         &mut self,
         change: &Change,

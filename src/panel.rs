@@ -6,16 +6,14 @@ use elevator_driver::{FloorCount, LineSettings, OpenError, PanelEvent, PanelLine
 use tokio::sync::mpsc;
 use tracing::{error, trace, warn};
 
-/// The bound of the queue of events for the runtime loop. None may be lost, least of all a press,
-/// so when it is full the line waits: its panel hears no controller and stops the motor (S2), which
-/// is right for a stuck controller.
+/// The bound of the queue for the runtime loop. None may be lost, least of all a press: when it is
+/// full the line waits, and its panel stops the motor (S2), which is right for a stuck controller.
 pub(crate) const PANEL_QUEUE: usize = 1024;
 
 /// How long closing the line may take: longer than the line's own limits.
 const CLOSE_LIMIT: Duration = Duration::from_secs(4);
 
-/// The node's panel. Dropping it stops the motor and waits for the line's threads: use
-/// [`Panel::close`] where waiting is not possible.
+/// The node's panel. Dropping it stops the motor and waits: use [`Panel::close`] in the loop.
 #[derive(Debug)]
 pub(crate) struct Panel {
     // Before the line, so that a line that waits for room ends when both are dropped.
@@ -40,8 +38,7 @@ impl Panel {
         Ok(Self { events, line, url: url.clone() })
     }
 
-    /// Waits for the next event. Cancel-safe: no event is lost. `None` once the line's thread has
-    /// ended, which only a fault can cause.
+    /// The next event. Cancel-safe. `None` once the line's thread has ended, by a fault.
     pub(crate) async fn next_event(&mut self) -> Option<PanelEvent> {
         self.events.recv().await
     }

@@ -1,9 +1,8 @@
 //! The latest presses of the node's own panel, and what became of each.
 //!
-//! The brain says what it makes of a press, and reports what becomes of orders. All is kept in
-//! memory only: what has to survive a restart is the order, not who asked for it. The same button
-//! again, with the same result, counts up its latest press, so that stuck buttons do not push out
-//! all the others.
+//! The brain says what it makes of a press, and reports what becomes of orders. The same button
+//! again, with the same result, counts up its latest press, so that stuck buttons push out no
+//! others.
 
 use std::collections::VecDeque;
 use std::time::SystemTime;
@@ -20,7 +19,6 @@ const MOST_PRESSES: usize = 512;
 pub(crate) struct PressLog {
     /// The oldest first; at most [`MOST_PRESSES`].
     ring: VecDeque<Entry>,
-    /// How many were forgotten.
     forgotten: u64,
 }
 
@@ -59,7 +57,6 @@ impl PressLog {
         Presses { presses: self.ring.iter().map(status).collect(), forgotten: self.forgotten }
     }
 
-    /// A button was pressed.
     pub(crate) fn add(&mut self, Press { call, outcome }: Press, now: Timestamp) {
         let (press, fate) = match outcome {
             Ok(Pressed::Order(press)) => (Some(press), PressFate::Open { promised: false }),
@@ -80,8 +77,7 @@ impl PressLog {
         self.ring.push_back(Entry { call, first: now, last: now, times: 1, press, fate });
     }
 
-    /// The node reports this. If orders of a call have ended, so have those of its presses that are
-    /// not open any more.
+    /// If orders of a call have ended, so have its presses that are not open any more.
     pub(crate) fn note(&mut self, report: &Report, is_open: impl Fn(Dot) -> bool) {
         let (call, fate) = match report {
             Report::Served { call, waited, here: _, car } => {

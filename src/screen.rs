@@ -1,6 +1,5 @@
 //! The screen of `liftmesh demo` and of `liftmesh top`.
 //!
-//! Each of them describes what it knows as a [`Picture`]; nothing here knows where it comes from.
 //! What does not fit scrolls with the chosen car and floor. A terminal smaller than [`NEEDED`] only
 //! shows the size that it needs.
 
@@ -32,7 +31,7 @@ use self::shafts::{Bank, Label};
 /// The columns and lines of the smallest useful terminal.
 const NEEDED: (u16, u16) = (80, 22);
 
-/// The columns of the lists: all, and those without what is shown elsewhere too.
+/// The columns of the lists, and the fewest, where they omit what is shown elsewhere too.
 const LISTS: u16 = 48;
 const NARROW_LISTS: u16 = 34;
 
@@ -53,13 +52,9 @@ pub(crate) struct Picture<'a> {
     pub(crate) nodes: Vec<Node<'a>>,
     /// What the nodes' last two columns have.
     pub(crate) columns: [&'static str; 2],
-    /// Oldest first.
     pub(crate) orders: Vec<&'a OrderStatus>,
-    /// Newest first.
     pub(crate) events: Vec<Entry<'a>>,
-    /// What stands above the keys.
     pub(crate) foot: Vec<Line<'a>>,
-    /// By line.
     pub(crate) keys: &'static [&'static [Key]],
     /// What to use in a terminal that is too small.
     pub(crate) instead: &'static str,
@@ -150,7 +145,7 @@ pub(crate) fn draw(picture: Picture<'_>, frame: &mut Frame<'_>) {
     }
 }
 
-/// Divides the room: if not all cars fit beside the full lists, the lists become narrow.
+/// Divides the room between shafts and lists: few columns for the shafts if all cars fit beside.
 fn divide(bank: &Bank<'_>, body: Rect) -> [Rect; 2] {
     let (wanted, least) = shafts::width(bank);
     let beside_lists = body.width.saturating_sub(LISTS);

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::BoxError;
-use axum::body::{Body, to_bytes};
+use axum::body::{Body, Bytes, to_bytes};
 use axum::http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST};
 use axum::http::{HeaderValue, Method, Request, Response, StatusCode};
 use elevator_driver::Floor;
@@ -68,7 +68,6 @@ fn answer_limit(path: &str) -> Duration {
 /// The longest answer, in bytes: an audit log of 10,000 records with long reasons is shorter.
 const LONGEST: usize = 64 * 1024 * 1024;
 
-/// A node that is reached over HTTP.
 pub struct Client {
     place: Place,
     /// `Authorization`, if there is a token.
@@ -81,10 +80,7 @@ pub struct Client {
 type Driver = JoinSet<Result<(), hyper::Error>>;
 
 /// An answer whose body is still to be read.
-struct Opened {
-    answer: Response<Incoming>,
-    driver: Driver,
-}
+type Opened = (Response<Incoming>, Driver);
 
 /// What names the node that answers.
 #[derive(Debug, Deserialize)]
@@ -92,7 +88,6 @@ struct Named {
     node: NodeId,
 }
 
-/// Why a node refuses: RFC 9457.
 #[derive(Debug, Deserialize)]
 struct Problem {
     detail: String,
@@ -132,8 +127,7 @@ impl Client {
         Self::new(Place::Socket(path), None, None)
     }
 
-    /// The node at this address. Nothing is sent yet. Authorities are those of the file, or else the
-    /// system's.
+    /// The node at this address, trusting the authorities of the file, or else the system's.
     pub(crate) fn at(
         url: NodeUrl,
         token: Option<&Zeroizing<String>>,
@@ -166,12 +160,10 @@ impl Client {
         self.get("/api/v1/status")
     }
 
-    /// The audit log of the node, the oldest record first.
     pub(crate) fn audit(&self) -> Result<Vec<AuditRecord>, ClientError> {
         self.get("/api/v1/audit")
     }
 
-    /// The latest presses of the node's own panel.
     pub(crate) fn presses(&self) -> Result<Presses, ClientError> {
         self.get("/api/v1/presses")
     }
@@ -193,17 +185,13 @@ impl Client {
         self.ask(&Method::PUT, "/api/v1/cable", Some(&body)).map(|_rewired: Value| ())
     }
 
-    /// The open order of a call, if there is one.
     pub(crate) fn open_order(&self, call: &Call) -> Result<Option<OrderStatus>, ClientError> {
         let orders: Vec<OrderStatus> = self.get("/api/v1/orders")?;
         Ok(orders.into_iter().find(|order| order.call == *call))
     }
 
-    /// Places an order, as if its button had been pressed.
-    ///
-    /// # Errors
-    /// [`ClientError`]; only if it is `Refused` is it certain that the order was not placed, and not
-    /// if the code is `no_answer`.
+    /// Places an order, as if its button had been pressed. Only after `Refused`, unless its code is
+    /// `no_answer`, is it certain that it was not placed.
     pub(crate) fn order(&self, call: &Call, access: Access) -> Result<Taken, ClientError> {
         let access = access == Access::Granted;
         let body = json!({ "call": CallForm::from(call), "access": access });
@@ -322,7 +310,7 @@ impl Client {
             .map_err(|_unfit| self.unfit())?;
         let answer = timeout(answer_limit(path), sender.send_request(request)).await;
         let answer = answer.map_err(|_late| self.late())?.map_err(|error| self.lost(error))?;
-        Ok(Opened { answer, driver })
+        Ok((answer, driver))
     }
 
     async fn reach(&self) -> Result<(SendRequest<Body>, Driver), ClientError> {
@@ -358,8 +346,7 @@ impl Client {
         Ok((sender, driver))
     }
 
-    async fn read(&self, opened: Opened) -> Result<(StatusCode, axum::body::Bytes), ClientError> {
-        let Opened { answer, driver } = opened;
+    async fn read(&self, (answer, driver): Opened) -> Result<(StatusCode, Bytes), ClientError> {
         let status = answer.status();
         let bytes = to_bytes(Body::new(answer.into_body()), LONGEST).await;
         drop(driver);

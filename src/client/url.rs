@@ -14,7 +14,6 @@ pub enum Place {
 }
 
 impl Place {
-    /// For the header `Host`.
     pub(super) fn authority(&self) -> String {
         match self {
             Self::Socket(_) => "localhost".to_owned(),
@@ -32,7 +31,6 @@ pub struct NodeUrl {
     port: u16,
 }
 
-/// Not the address of a node.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UrlError {
     #[error("{0} is not the address of a node, such as https://192.168.1.11:7080")]
@@ -71,7 +69,6 @@ impl NodeUrl {
         self.port
     }
 
-    /// Host and port, as `Host` has them.
     fn authority(&self) -> String {
         let Self { host, port, .. } = self;
         if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }

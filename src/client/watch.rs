@@ -25,7 +25,6 @@ pub struct Watch {
     buffer: Vec<u8>,
 }
 
-/// A line of a watch.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Notice {
     Event(Event),
@@ -42,17 +41,17 @@ pub(crate) enum Streamed {
 
 impl Watch {
     pub(super) fn start(client: Client, path: &str) -> Result<Self, ClientError> {
-        let opened = client.runtime.block_on(async {
+        let (answer, driver) = client.runtime.block_on(async {
             let opened = client.open(&Method::GET, path, None).await?;
-            if opened.answer.status().is_success() {
+            if opened.0.status().is_success() {
                 return Ok(opened);
             }
             let read = timeout(CONNECT_LIMIT + ANSWER_LIMIT, client.read(opened)).await;
             let (status, bytes) = read.map_err(|_late| client.late())??;
             Err(client.refused(status, &bytes))
         })?;
-        let stream = Body::new(opened.answer.into_body()).into_data_stream();
-        Ok(Self { client, stream, _driver: opened.driver, buffer: Vec::new() })
+        let stream = Body::new(answer.into_body()).into_data_stream();
+        Ok(Self { client, stream, _driver: driver, buffer: Vec::new() })
     }
 
     /// The next event.
@@ -84,8 +83,7 @@ impl Watch {
         Ok(None)
     }
 
-    /// The next state or event. An event that this program can't read counts as missed: the node may be
-    /// of a later version, and the states still say how the fleet is.
+    /// The next state or event. An event that can't be read counts as missed: of a later version.
     pub(crate) fn next_streamed(&mut self) -> Result<Streamed, ClientError> {
         loop {
             let Some(message) = self.message(None)? else { continue };
@@ -127,7 +125,6 @@ impl Watch {
         }
     }
 
-    /// A whole message, of those that have arrived.
     fn take_message(&mut self) -> Option<String> {
         let end = self.buffer.windows(2).position(|pair| pair == b"\n\n")?;
         let rest = self.buffer.split_off(end + 2);

@@ -31,12 +31,10 @@ const NONE: &str = "none";
 /// The most keys that a node has to know at once: the old one, the new one, and none.
 const MOST: usize = 4;
 
-/// What the configuration says about keys: the first is sent, all are accepted. `None`: anybody on the
-/// network is believed.
+/// The first key is sent, all are accepted. `None`: anybody on the network is believed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KeyFiles(Vec<Option<PathBuf>>);
 
-/// Why keys are missing.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
     /// Somebody else on the network could command the cars.
@@ -92,18 +90,15 @@ pub struct Keys {
     known: watch::Sender<Option<Known>>,
 }
 
-/// What came of the attempts to read the keys.
 #[derive(Debug, Clone)]
 struct Known {
     /// There are none before the key that is sent was read.
     in_use: Option<Arc<Keyring>>,
-    /// Why keys are missing, if some are.
     missing: Option<String>,
 }
 
 impl Keys {
-    /// The keys in these files, for a node of this fleet with this address, which runs as the user of
-    /// this process.
+    /// The keys in these files, for a node that runs as the user of this process.
     #[must_use]
     pub fn new(files: KeyFiles, fleet: FleetName, address: Ipv4Addr) -> Self {
         Self { files, fleet, address, user: geteuid().as_raw(), known: watch::Sender::new(None) }
@@ -113,11 +108,7 @@ impl Keys {
         Self { user, ..self }
     }
 
-    /// Reads the files. It may wait for the disk.
-    ///
-    /// # Errors
-    /// [`KeyError`]: all files that can't be read now, or the node needs a key and has none. There may
-    /// be keys all the same: see [`Self::get`].
+    /// Reads the files, which may wait for the disk. There may be keys after an error, too.
     pub(crate) fn read(&self) -> Result<(), KeyError> {
         let credential = |path: &Option<PathBuf>| match path {
             None => Ok(Credential::None),
@@ -173,7 +164,6 @@ impl Keys {
         self.known.borrow().as_ref()?.in_use.clone()
     }
 
-    /// Which are in use, and why others are missing.
     pub(crate) fn status(&self) -> FleetKeysStatus {
         let known = self.known.borrow().clone();
         let (in_use, missing) = match known {

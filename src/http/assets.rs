@@ -10,7 +10,6 @@ use crate::programs::Problem;
 const POLICY: &str = "default-src 'self'; base-uri 'none'; form-action 'none'; \
                       frame-ancestors 'none'; object-src 'none'";
 
-/// A file of `web/`.
 struct Asset {
     /// The path below `web/`.
     name: &'static str,

@@ -23,19 +23,15 @@ const RECHECK: Duration = Duration::from_mins(1);
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Local {
     pub(super) uid: u32,
-    /// What the socket permits.
     pub(super) scope: Scope,
 }
 
-/// Who makes a request, and what they may do.
 #[derive(Debug, Clone)]
 pub(super) struct Bearer {
-    /// For people.
     pub(super) name: String,
     /// Tells one bearer from another, even of the same name.
     pub(super) identity: TokenHash,
     pub(super) scope: Scope,
-    /// For the audit log.
     pub(super) account: Account,
 }
 
@@ -55,8 +51,6 @@ impl From<Local> for Bearer {
 }
 
 impl Bearer {
-    /// # Errors
-    /// 403 if the scope is less than `needed`.
     pub(super) fn check_scope(&self, needed: Scope) -> Result<(), Problem> {
         let Self { name, scope, .. } = self;
         if *scope >= needed {
@@ -71,11 +65,7 @@ impl Bearer {
     }
 }
 
-/// Who makes a request. One over TCP counts against its bearer's limit, or against that of everybody
-/// without a token.
-///
-/// # Errors
-/// 401 without a valid token, and 429 if the limit is reached.
+/// Who makes a request. Over TCP it counts against the limit of its token, or of all without one.
 pub(super) async fn authorize(app: &App, parts: &Parts) -> Result<Bearer, Problem> {
     let local = parts.extensions.get::<Local>().copied();
     Ok(match (local, parts.extensions.get::<Token>().cloned()) {
@@ -85,10 +75,7 @@ pub(super) async fn authorize(app: &App, parts: &Parts) -> Result<Bearer, Proble
     })
 }
 
-/// The token of a request.
-///
-/// # Errors
-/// 401 without a valid one, and 429 if its limit is reached.
+/// The token of a request; 401 without a valid one, and 429 if its limit is reached.
 pub(super) async fn token(app: &App, headers: &HeaderMap) -> Result<Token, Problem> {
     let Some(text) = bearer(headers) else {
         app.admission.admit(None).await?;

@@ -1,6 +1,5 @@
-//! `/api/v1/calls`: calls are placed at any node, followed to their end, and withdrawn where nobody else
-//! relies on them. The fleet remembers the requests, so that a repeated one places nothing twice,
-//! whichever node it comes to.
+//! `/api/v1/calls`: placed at any node, followed to their end, and withdrawn if a robot's. The
+//! fleet remembers requests, so that a repeated one places nothing twice.
 
 use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};

@@ -4,7 +4,6 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::programs::Problem;
 
-/// What a handler does with the state.
 pub(super) type Wish<S> = Box<dyn FnOnce(&mut S) + Send>;
 
 /// Where a task takes wishes, one after the other.
@@ -24,8 +23,6 @@ impl<S> Desk<S> {
         (Self(sender), wishes)
     }
 
-    /// # Errors
-    /// The task has ended, as the node does.
     pub(super) async fn ask<T: Send + 'static>(
         &self,
         wish: impl FnOnce(&mut S) -> T + Send + 'static,

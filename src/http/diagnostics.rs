@@ -60,7 +60,6 @@ pub(super) async fn ready(State(app): State<App>) -> Response {
     Problem::unavailable("not_ready", reasons.join("; ")).into_response()
 }
 
-/// Why a node is not ready, if so.
 fn reasons(status: &Status) -> Vec<String> {
     let panel = status.car.as_ref().and_then(|car| car.connection.as_ref().err());
     let panel = panel.map(|reason| format!("its panel does not answer: {reason}"));

@@ -16,13 +16,10 @@ use crate::tokens::Scope;
 /// The longest body of a request, in bytes.
 const LONGEST_BODY: usize = 16 * 1024;
 
-/// The variable parts of a path.
 pub(super) struct Path<T>(pub(super) T);
 
-/// What is behind the `?`.
 pub(super) struct Query<T>(pub(super) T);
 
-/// The JSON of a body.
 pub(super) struct Json<T>(pub(super) T);
 
 /// Who makes a request: somebody with at least this scope.

@@ -40,7 +40,6 @@ const REFRESH: Duration = Duration::from_secs(2);
 /// After the latch was cleared, for the answer to be on its way.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// The latch, as handlers see it.
 #[derive(Debug, Clone)]
 pub(super) struct Latched {
     data_dir: PathBuf,
@@ -61,7 +60,6 @@ pub(crate) async fn serve(
     (data_dir, node, latch): (PathBuf, NodeId, Latch),
 ) {
     let (mut keeper, router, _tasks) = begin(endpoint, data_dir, node, latch);
-    // Before anybody asks.
     keeper.refresh().await;
     tokio::select! {
         () = keeper.run() => {}
@@ -99,7 +97,6 @@ pub(super) fn begin(
         turn: Arc::new(Semaphore::new(1)),
         cleared,
     };
-    // No node answers.
     let node_loop = NodeLoop::new(mpsc::channel(1).0);
     let ways = Ways { node_loop, events, tokens: counted_tokens };
     let counted = Counted::new(None, None);
@@ -118,7 +115,6 @@ impl Latched {
         (self.frames.borrow().clone(), self.frames.clone())
     }
 
-    /// What is wrong with everything else that is asked.
     pub(super) fn refusal(&self) -> Problem {
         let state = self.state();
         let text = state.text.as_deref().unwrap_or_default();
@@ -177,22 +173,18 @@ impl Latched {
     }
 }
 
-/// The task's state.
 pub(super) struct Keeper {
     tokens: StoredTokens,
     asked: mpsc::Receiver<oneshot::Sender<()>>,
     state: watch::Sender<Arc<LatchState>>,
     frames: watch::Sender<Frame>,
-    /// The tokens that count.
     counting: watch::Sender<Arc<Tokens>>,
-    /// Whether the latch is cleared.
     done: watch::Receiver<bool>,
     /// There are no events; streams end when it is dropped.
     _events: broadcast::Sender<Event>,
 }
 
 impl Keeper {
-    /// Serves until the latch is cleared.
     pub(super) async fn run(mut self) {
         let mut refresh = interval(REFRESH);
         loop {

@@ -30,7 +30,6 @@ use liftmesh_api::{Order, OrderState};
 const WAITING: [f64; 12] =
     [2.0, 5.0, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0, 90.0, 120.0, 180.0, 300.0];
 
-/// What is counted as it happens.
 #[derive(Debug, Clone)]
 pub(super) struct Counted {
     registry: Registry,
@@ -41,7 +40,6 @@ pub(super) struct Counted {
     mastership: Option<(NodeState, Term)>,
     pub(super) missed: IntCounter,
     pub(super) missed_by_statistics: IntCounter,
-    /// The clients of the event stream.
     pub(super) streams: IntGauge,
     mqtt: Option<mqtt_metrics::Counted>,
 }
@@ -95,7 +93,6 @@ impl Counted {
         }
     }
 
-    /// Counts an event.
     pub(super) fn count(&mut self, report: &Report) {
         if let Report::Served { waited, .. } = report {
             self.waiting.observe(waited.as_secs_f64());
@@ -140,7 +137,6 @@ pub(super) async fn page(State(app): State<App>) -> Result<Response, Problem> {
 const GAUGE: &str = "gauge";
 const COUNTER: &str = "counter";
 
-/// What the node's state says.
 struct Page(String);
 
 impl Page {
@@ -162,7 +158,6 @@ impl Page {
         }
     }
 
-    /// One with a label.
     fn each<L: Display>(
         &mut self,
         (name, kind, label): (&str, &str, &str),
@@ -178,7 +173,6 @@ impl Page {
         self.each(("latched", GAUGE, "node"), help, [(node, flag(is_so))]);
     }
 
-    /// Of the node itself, a value each.
     fn node(&mut self, status: &Status, orders: &[Order]) {
         let about: [(&str, &dyn Display); 5] = [
             ("node", &status.node),
@@ -225,7 +219,6 @@ impl Page {
         }
     }
 
-    /// Of the node itself, by kind.
     fn kinds(&mut self, status: &Status, orders: &[Order]) {
         let state = match &status.node_state {
             NodeState::Master => "master",

@@ -12,15 +12,12 @@ use crate::programs::Problem;
 /// the most clients of event streams.
 const OF_ALL: [usize; 3] = [320, 32, 256];
 
-/// The same of one computer: it can't lock out the others, and has connections left when it has no
-/// more streams.
+/// The same of one computer, which can't lock out the others.
 const OF_COMPUTER: [usize; 3] = [64, 4, 48];
 
-/// The same of this machine, or of one account at a Unix socket. A proxy may be here, which passes on
-/// what comes from everywhere.
+/// The same of this machine, where a proxy may be, or of one account at a Unix socket.
 const OF_HERE: [usize; 3] = [256, 4, 224];
 
-/// Whose a connection is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Origin {
     /// This machine; at a Unix socket, this account of it.
@@ -30,7 +27,6 @@ pub(super) enum Origin {
 }
 
 impl Origin {
-    /// Of a connection between these.
     pub(super) fn of(client: SocketAddr, server: SocketAddr) -> Self {
         let ip = client.ip().to_canonical();
         if ip.is_loopback() || ip == server.ip().to_canonical() {
@@ -47,7 +43,6 @@ impl Origin {
     }
 }
 
-/// What all clients of a port or socket may have, or one.
 #[derive(Debug)]
 struct Share {
     connections: Arc<Semaphore>,
@@ -70,16 +65,13 @@ fn permits(shares: &[Arc<Share>; 2], of: fn(&Share) -> &Arc<Semaphore>) -> Optio
     Some([own?, all?])
 }
 
-/// The places of a port or socket.
 #[derive(Debug)]
 pub(super) struct Places {
     all: Arc<Share>,
-    /// What each has that has connections.
     each: HashMap<Origin, Weak<Share>>,
 }
 
-/// A connection's place, as an extension of each of its requests; it is free again when this is
-/// dropped.
+/// A connection's place, as an extension of its requests; free again when this is dropped.
 #[derive(Debug)]
 pub(super) struct Place {
     _permits: Permits,
@@ -99,7 +91,6 @@ impl Places {
         Self { all: Share::new(OF_ALL), each: HashMap::new() }
     }
 
-    /// A place for a connection, if there is one.
     pub(super) fn take(&mut self, origin: Origin) -> Option<Place> {
         self.each.retain(|_, share| share.strong_count() > 0);
         let known = self.each.entry(origin).or_default();
@@ -119,10 +110,7 @@ impl Places {
 }
 
 impl Place {
-    /// A place for an event stream.
-    ///
-    /// # Errors
-    /// 503 if there is none.
+    /// A place for an event stream, or 503.
     pub(super) fn seat(&self) -> Result<Seat, Problem> {
         let permits = permits(&self.shares, |share| &share.streams).ok_or_else(|| {
             let [[.., all], [.., computer], [.., here]] = [OF_ALL, OF_COMPUTER, OF_HERE];

@@ -36,11 +36,9 @@ use liftmesh_api::{Car, Fleet, Order};
 /// How long a request may take; longer than the node's loop may.
 const REQUEST_LIMIT: Duration = Duration::from_secs(5);
 
-/// The same of a clearing, which goes on after that: a node that is about to end is waited for, and the
-/// disk may be slow.
+/// The same of a clearing, which waits for a node that is about to end, and goes on after that.
 const CLEAR_LIMIT: Duration = Duration::from_secs(30);
 
-/// What the handlers have in common.
 #[derive(Debug, Clone)]
 pub(super) struct App {
     pub(super) looks: Looks,
@@ -58,7 +56,6 @@ pub(super) struct App {
     pub(super) latched: Option<Latched>,
 }
 
-/// Where the server listens.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Endpoint {
     pub(crate) address: SocketAddr,
@@ -177,8 +174,7 @@ async fn admit_reader(State(app): State<App>, mut request: Request, next: Next) 
     }
 }
 
-/// Refuses requests for another host. A page of another site whose name was made to point here after
-/// it was loaded would otherwise count as one of this node's.
+/// Refuses requests for another host: a page of another site may be made to point here.
 async fn guard(State(app): State<App>, request: Request, next: Next) -> Response {
     match app.endpoint.filter(|_| request.extensions().get::<Local>().is_none()) {
         // Over TLS the browser has checked whose certificate it is.
@@ -192,8 +188,6 @@ async fn guard(State(app): State<App>, request: Request, next: Next) -> Response
     }
 }
 
-/// # Errors
-/// The request is for another host than this address.
 fn check_host(headers: &HeaderMap, address: SocketAddr) -> Result<(), Problem> {
     let mut hosts = headers.get_all(header::HOST).iter();
     if hosts.all(|host| host.to_str().is_ok_and(|host| is_own(host, address))) {
@@ -218,7 +212,6 @@ fn is_own(host: &str, own: SocketAddr) -> bool {
             .is_ok_and(|address: std::net::IpAddr| address == own.ip() || address.is_loopback())
 }
 
-/// The status of what a request has made, or an earlier one with its id.
 pub(super) fn created_or_known(is_new: bool) -> StatusCode {
     if is_new { StatusCode::CREATED } else { StatusCode::OK }
 }
@@ -255,7 +248,6 @@ pub(super) async fn list_orders(State(app): State<App>) -> Result<Response, Prob
     Ok(json(StatusCode::OK, &app.looks.take().await?.state.orders))
 }
 
-/// From where a client resumes.
 #[derive(Debug, Deserialize)]
 pub(super) struct Resume {
     after: Option<String>,

@@ -91,7 +91,6 @@ where
     }
 }
 
-/// Listens and serves until it is dropped.
 pub(super) async fn serve(address: SocketAddr, tls: Option<TlsFiles>, router: Router) {
     // A port at which nobody can connect would be of no use.
     let tls = match tls {
@@ -101,7 +100,6 @@ pub(super) async fn serve(address: SocketAddr, tls: Option<TlsFiles>, router: Ro
     accept(listen(address, RETRY).await, tls, router).await;
 }
 
-/// Serves until it is dropped.
 pub(super) async fn accept(listener: TcpListener, tls: Option<Renewal>, router: Router) {
     match tls {
         Some(renewal) => {
@@ -143,7 +141,6 @@ async fn accept_with(
     }
 }
 
-/// Listens as soon as that is possible.
 pub(crate) async fn listen(address: SocketAddr, retry: Duration) -> TcpListener {
     let mut is_first = true;
     loop {
@@ -165,7 +162,6 @@ pub(crate) async fn listen(address: SocketAddr, retry: Duration) -> TcpListener 
     }
 }
 
-/// Serves one connection until it ends.
 pub(super) async fn accompany<S>(
     stream: S,
     place: Place,
@@ -201,7 +197,6 @@ where
     }
 }
 
-/// Answers the requests of one connection.
 async fn answer<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(stream: S, door: Door) {
     let is_spare = door.place.is_spare;
     let service = service_fn(move |request| door.clone().answer(request));
@@ -216,7 +211,6 @@ async fn answer<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(stream: S, d
     }
 }
 
-/// What the requests of one connection come to.
 #[derive(Debug, Clone)]
 struct Door {
     router: Router,

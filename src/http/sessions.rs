@@ -27,13 +27,10 @@ pub(super) fn scope(access: bool) -> (Scope, Access) {
     if access { (Scope::Access, Access::Granted) } else { (Scope::Call, Access::Public) }
 }
 
-/// The session of this name.
 fn named(id: &str) -> Result<RequestId, Problem> {
     RequestId::parse(id).ok_or_else(not_open)
 }
 
-/// # Errors
-/// Somebody else has opened it.
 fn check_owner(bearer: &Bearer, id: RequestId) -> Result<(), Problem> {
     if owner(&bearer.identity) == id.owner {
         return Ok(());
@@ -54,7 +51,6 @@ pub(super) async fn open_for(
     Ok(app.node_loop.ask_node(|reply| NodeRequest::OpenSession(request, reply)).await??)
 }
 
-/// Changes or ends the session of this name.
 async fn change(
     app: &App,
     bearer: Bearer,
@@ -66,7 +62,6 @@ async fn change(
     Ok(app.node_loop.ask_node(ask).await??)
 }
 
-/// Ends the trip of a robot for the bearer of the token that has called for it.
 pub(super) async fn withdraw(app: &App, bearer: Bearer, id: RequestId) -> Result<(), Problem> {
     check_owner(&bearer, id)?;
     change(app, bearer, id, SessionChange::Withdraw).await.map(drop)

@@ -30,8 +30,7 @@ pub(super) fn frame(kind: &str, id: Option<&EventId>, data: &impl Serialize) -> 
     format!("event: {kind}\n{id}data: {data}\n\n").into()
 }
 
-/// The stream of one client. The client's connection takes from it whenever it has room: one that is
-/// slow gets the latest state only, and learns how many events it has missed.
+/// The stream of one client. A slow one gets the latest state only, and learns what it has missed.
 pub(super) struct Client {
     feed: Feed,
     pass: Pass,
@@ -40,12 +39,9 @@ pub(super) struct Client {
     _seat: Seat,
 }
 
-/// What a client gets.
 struct Feed {
-    /// What is sent first.
     first: VecDeque<Frame>,
     events: broadcast::Receiver<Arc<Numbered>>,
-    /// The number of the last event.
     last: u64,
     states: watch::Receiver<Frame>,
 }
@@ -101,7 +97,6 @@ impl Drop for Client {
 }
 
 impl Feed {
-    /// The next frame; `None` when the node ends.
     async fn next(&mut self) -> Option<Frame> {
         if let Some(frame) = self.first.pop_front() {
             return Some(frame);

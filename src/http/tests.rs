@@ -45,7 +45,6 @@ async fn beyond_loopback_reading_needs_a_token() {
     }
 }
 
-/// As the document says of each operation.
 #[tokio::test(start_paused = true)]
 async fn a_change_needs_a_token_of_enough_scope() {
     let side = Side::new(LOOPBACK);

@@ -20,18 +20,15 @@ pub(super) const GREETINGS: usize = 64;
 /// How many of them may come from one address, so that one stranger can't keep the others out.
 pub(super) const GREETINGS_PER_ADDRESS: usize = 4;
 
-/// How many of them may come from addresses that no beacon has proven, if there is a key: strangers
-/// with any number of addresses leave room for peers.
+/// How many of them may come from unproven addresses, if there is a key: peers have room.
 const GREETINGS_OF_STRANGERS: usize = GREETINGS / 2;
 
-/// How many handshakes of each peer's address may fail a second, and at once. Who can send from there
-/// may not keep this node busy.
+/// How many handshakes of each peer's address may fail a second, and at once.
 const FAILURES: u32 = 32;
 
 const RETRY: Duration = Duration::from_secs(1);
 
-/// The pause after a connection was closed at once: a flood costs little, and peers wait no longer in the
-/// queue of the system than they do for a hello.
+/// The pause after a connection was closed at once: a flood costs little.
 const PAUSE: Duration = Duration::from_millis(1);
 
 /// The pause after a connection could not be accepted, as when the process has no descriptor left.
@@ -62,7 +59,6 @@ struct Greeted {
 struct Acceptor {
     common: Common,
     greetings: JoinSet<Greeted>,
-    /// Who they are with.
     pending: Vec<(IpAddr, Caller)>,
     /// Handshakes of peers' addresses, which count as failed until they have not.
     failures: Gate<IpAddr>,
@@ -70,7 +66,6 @@ struct Acceptor {
     refused: Gate<IpAddr>,
 }
 
-/// Listens, from the moment the address is there.
 pub(super) async fn run(listener: Option<TcpListener>, common: Common) {
     let keys = Arc::clone(&common.settings.keys);
     let mut acceptor = Acceptor {

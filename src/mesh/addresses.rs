@@ -9,10 +9,8 @@ use tokio::time::{Interval, MissedTickBehavior};
 
 use super::interface::{address_of, all_addresses};
 
-/// How often the addresses are looked at.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// Reports changes of addresses.
 pub(super) struct AddressChanges {
     looks: Interval,
     /// Each with the number of its interface: one that is made anew has another.
@@ -20,7 +18,6 @@ pub(super) struct AddressChanges {
 }
 
 impl AddressChanges {
-    /// Reports changes from now on.
     pub(super) fn open() -> Self {
         let mut looks = tokio::time::interval(LOOK);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -40,7 +37,6 @@ impl AddressChanges {
     }
 }
 
-/// Where a node has its IPv4 address on the fleet's LAN from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum OwnAddress {
     Fixed(Ipv4Addr),
@@ -73,7 +69,6 @@ pub(crate) struct Residence {
 }
 
 impl Residence {
-    /// The present address. Changes count from now on.
     pub(crate) fn of(address: &OwnAddress) -> Self {
         match address {
             OwnAddress::Fixed(address) => Self { address: Some(*address), followed: None },
@@ -90,8 +85,7 @@ impl Residence {
         self.address.unwrap_or(Ipv4Addr::UNSPECIFIED)
     }
 
-    /// Waits until the interface has another address in place of this one; never completes for an
-    /// address that is configured. Cancel-safe.
+    /// Waits until the interface has another address; never completes for a fixed one. Cancel-safe.
     pub(crate) async fn moved(&mut self) -> Ipv4Addr {
         let Some((interface, changes)) = &mut self.followed else {
             return std::future::pending().await;

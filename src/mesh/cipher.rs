@@ -14,7 +14,6 @@ const PATTERN: &str = "Noise_NNpsk0_25519_ChaChaPoly_BLAKE2s";
 /// How many bytes encryption adds to a message.
 const TAG: usize = 16;
 
-/// Why a message of a handshake is not accepted.
 #[derive(Debug, thiserror::Error)]
 #[error("the handshake was not made with the fleet key")]
 pub(super) struct HandshakeError(#[from] snow::Error);
@@ -47,7 +46,6 @@ impl Handshake {
         Ok(payload)
     }
 
-    /// The cipher of either direction, after both messages.
     pub(super) fn finish(self) -> Result<Arc<StatelessTransportState>, HandshakeError> {
         Ok(Arc::new(self.0.into_stateless_transport_mode()?))
     }
@@ -57,8 +55,7 @@ fn builder<'a>(key: &'a [u8; 32], prologue: &'a [u8]) -> Result<Builder<'a>, Han
     Ok(Builder::new(PATTERN.parse()?).psk(0, key)?.prologue(prologue)?)
 }
 
-/// A connection in frames: a length (32 bits, big-endian), then as many bytes, encrypted if there is
-/// a key.
+/// A connection in frames: a length (32 bits, big-endian), then the bytes, encrypted with a key.
 #[derive(Debug)]
 pub(super) struct LinkCodec {
     frames: LengthDelimitedCodec,
@@ -72,7 +69,6 @@ struct Cipher {
     next: u64,
 }
 
-/// Why bytes of a connection are no frame.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum CodecError {
     #[error("{0}")]
@@ -88,7 +84,6 @@ impl LinkCodec {
         Self { frames, cipher: None }
     }
 
-    /// Encrypts, or decrypts, from now on.
     pub(super) fn encrypt(&mut self, state: Arc<StatelessTransportState>) {
         self.cipher = Some(Cipher { state, next: 0 });
     }

@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Count {
-    /// Datagrams that left.
     Sent,
     /// Datagrams that the system did not take: no network, no route, no buffer.
     SendFailed,
@@ -17,9 +16,7 @@ pub(crate) enum Count {
     InboxFull,
     /// Datagrams that are not beacons, and, without a key, beacons of another fleet.
     Foreign,
-    /// Datagrams that are longer than any of the fleet.
     Oversized,
-    /// Datagrams of another version of the protocol.
     Version,
     /// Datagrams with a key that this node does not have.
     Key,
@@ -68,7 +65,6 @@ impl Count {
     }
 }
 
-/// Counts since the start. They wrap after 2⁶⁴.
 #[derive(Debug, Default)]
 pub(crate) struct Counters([AtomicU64; Count::ALL.len()]);
 

@@ -24,11 +24,9 @@ use crate::bucket::Bucket;
 /// How many datagrams may wait to be sent; one that finds the queue full is dropped and counted.
 pub(super) const QUEUE: usize = 64;
 
-/// Between two attempts to open the sockets, and for how long no datagram to everybody has to leave
-/// before they are opened again.
+/// Between two attempts to open the sockets, also where no datagram to everybody leaves.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// The most datagrams that are received at a time.
 const MOST_AT_ONCE: u32 = 256;
 
 /// How many datagrams a second that can't be read the loop learns of, at most.
@@ -61,7 +59,6 @@ pub(super) struct DatagramTask {
     traffic: Traffic,
     /// The latest datagram to everybody, which comes back.
     echo: Vec<u8>,
-    /// How many datagrams that can't be read the loop learns of.
     unreadable: Bucket,
     log: Gate<&'static str>,
 }
@@ -79,7 +76,6 @@ enum Step {
 }
 
 impl DatagramTask {
-    /// A task that sends what is queued. Changes of addresses count from now on.
     pub(super) fn new(
         channel: Channel,
         common: Common,
@@ -140,7 +136,6 @@ impl DatagramTask {
         None
     }
 
-    /// Where datagrams to everybody go.
     fn everybody(&self) -> SocketAddrV4 {
         match &self.channel {
             Channel::Beacons => self.common.settings.broadcast,
@@ -148,10 +143,8 @@ impl DatagramTask {
         }
     }
 
-    /// Sends and receives until the sockets are to be opened again.
-    ///
-    /// A multicast socket loses its group together with the interface, and a socket bound to an
-    /// interface loses the interface itself; neither shows in what it receives.
+    /// Sends and receives until the sockets are to be opened again. That a socket has lost its
+    /// group or its interface does not show in what it receives.
     async fn serve(&mut self, sockets: DatagramSockets) -> Result<(), Finished> {
         let DatagramSockets { own, mut shared } = sockets;
         let mut buffer = [0; BUFFER];
@@ -207,8 +200,7 @@ impl DatagramTask {
                 Err(error) => break error,
             };
             if let Some(time) = may_wait.filter(|_| has_looked) {
-                // A timer that is set to a later moment wakes the process at the earlier one as
-                // well.
+                // A timer that is set to a later moment still wakes the process at the earlier one.
                 gathered.set(tokio::time::sleep(time));
             }
         };
@@ -237,7 +229,6 @@ impl DatagramTask {
         }
     }
 
-    /// Receives the datagrams that are waiting.
     fn receive_all(
         &mut self,
         buffer: &mut [u8],
@@ -332,7 +323,6 @@ impl DatagramTask {
         }
     }
 
-    /// What is in a packet is the brain's affair.
     fn receive_packet(
         &mut self,
         bytes: &[u8],
@@ -378,8 +368,7 @@ impl DatagramTask {
         Ok(Some(MeshEvent::Beacon { from, beacon: Box::new(beacon) }))
     }
 
-    /// Counts a datagram that is dropped, and logs it unless datagrams are dropped like this whenever
-    /// a node starts or the fleet is upgraded.
+    /// Counts a datagram that is dropped, and logs it unless such ones are usual.
     fn refuse(&mut self, count: Count, from: Ipv4Addr) {
         self.common.counters.add(count);
         let (reason, so_far) = (count.name(), self.common.counters.get(count));

@@ -68,7 +68,6 @@ pub(crate) enum Cable {
     Cut,
 }
 
-/// What a task has to tell the [`Mesh`](super::Mesh).
 #[derive(Debug)]
 pub(super) enum Note {
     Datagram(MeshEvent),

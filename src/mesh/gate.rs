@@ -7,8 +7,7 @@ use tokio::time::Instant;
 
 use crate::bucket::Bucket;
 
-/// The most kinds that are tracked, because strangers may choose them. Further kinds are held up until
-/// another one has had no need of its limit.
+/// The most kinds that are tracked, because strangers may choose them; further ones wait.
 const KINDS: usize = 256;
 
 #[derive(Debug)]
@@ -34,7 +33,6 @@ impl<K: Ord + Clone> Gate<K> {
         Self { burst: burst.into(), period, kinds: BTreeMap::new() }
     }
 
-    /// Whether there may be one more of this kind.
     pub(super) fn opens(&mut self, kind: &K) -> bool {
         self.opens_at(kind, Instant::now())
     }

@@ -15,8 +15,7 @@ use elevator_fleet::wire::{Beacon, NodeState};
 use rustix::net::{RecvFlags, recvfrom};
 use tokio::net::UdpSocket;
 
-/// The longest that datagrams to everybody are gathered: more than half the usual beacon period, so
-/// that a node that sends its own takes them in twice a period.
+/// The longest, more than half the usual beacon period: a node takes them in twice a period.
 const LONGEST: Duration = Duration::from_millis(14);
 
 /// A shorter time saves hardly any wake-ups.
@@ -25,10 +24,8 @@ const SHORTEST: Duration = Duration::from_millis(5);
 /// How late each end may be for other reasons.
 const MARGIN: Duration = Duration::from_millis(3);
 
-/// How long datagrams to everybody may be gathered under these times, 5 to 14 ms; `None`: never.
-///
-/// No healthy peer is probed for it, as the echo that a peer returns waits for this time at both
-/// ends, and has `probe_after − beacon_period` to spare.
+/// How long datagrams to everybody may be gathered, 5 to 14 ms; `None`: never. No healthy peer is
+/// probed for it: an echo waits so long at both ends, with `probe_after − beacon_period` to spare.
 pub(crate) fn gather_time(times: &MeshTimes) -> Option<Duration> {
     let spare = times.probe_after.saturating_sub(times.beacon_period) / 2;
     let time = spare.saturating_sub(MARGIN).min(LONGEST);
@@ -48,7 +45,6 @@ enum Rate {
     Flood,
 }
 
-/// What has come and gone lately, which says whether datagrams may wait.
 #[derive(Debug)]
 pub(super) struct Traffic {
     gather_time: Option<Duration>,
@@ -69,8 +65,7 @@ impl Traffic {
     /// usual beacon period sends 20. So two peers or more are a middle rate, and five a high one.
     const MIDDLE: u32 = 30;
     const HIGH: u32 = 90;
-    /// This many from anybody in that time are a flood: 28 in the longest time that they wait, of
-    /// which a socket's buffer holds several times as many.
+    /// This many from anybody in that time are a flood.
     const FLOOD: u32 = 1_000;
     /// So are as many as this at one time, which may have filled the buffer.
     const MOST_AT_ONE_TIME: u32 = 64;
@@ -81,12 +76,10 @@ impl Traffic {
         Self { gather_time, counted_from: now, count: 0, taken: 0, rate: Rate::Low, urgent_at: now }
     }
 
-    /// Notes a datagram from another node, which could be read.
     pub(super) fn note_arrival(&mut self) {
         self.count = self.count.saturating_add(1);
     }
 
-    /// Counts the datagrams that were received at a time, of any kind.
     pub(super) fn note_taken(&mut self, taken: u32) {
         self.taken = self.taken.saturating_add(taken);
         if taken >= Self::MOST_AT_ONE_TIME {
@@ -94,7 +87,6 @@ impl Traffic {
         }
     }
 
-    /// Notes that a datagram came or went for which somebody waits.
     pub(super) fn note_urgent(&mut self, now: Instant) {
         self.urgent_at = now;
     }
@@ -124,8 +116,7 @@ impl Traffic {
     }
 }
 
-/// Whether a node waits for the contents of the beacon. A seeking node has lost its master, or is
-/// new.
+/// Whether a node waits for what the beacon has. A seeking node has lost its master, or is new.
 pub(super) fn is_urgent(beacon: &Beacon) -> bool {
     let seeks = match beacon.node_state {
         NodeState::Seeking => true,
@@ -171,7 +162,6 @@ impl Shared {
         }
     }
 
-    /// Waits for a datagram that wakes the process.
     pub(super) async fn readable(&self) -> io::Result<()> {
         match self {
             Self::Awaited(socket) => socket.readable().await,
@@ -217,8 +207,7 @@ mod tests {
         (traffic, now)
     }
 
-    /// Beacons of several peers wait and those of one do not; after something urgent only in a large
-    /// fleet: four peers and five, a few beacons more or less.
+    /// Beacons of several peers wait, of one not; after something urgent only in a large fleet.
     #[test]
     fn beacons_wait_unless_something_is_urgent() {
         for (count, waits, waits_urgent) in [
@@ -235,7 +224,6 @@ mod tests {
         }
     }
 
-    /// What would fill the socket's buffer while it waits.
     #[test]
     fn nothing_waits_during_a_flood() {
         for flood in [vec![Traffic::MOST_AT_ONE_TIME], vec![1; Traffic::FLOOD as usize]] {

@@ -39,7 +39,6 @@ pub(super) enum GreetingError {
     Handshake(#[from] HandshakeError),
     #[error("{0}")]
     Codec(#[from] CodecError),
-    /// It is no peer of this node, or does not say so in time.
     #[error("{0}")]
     Unfit(Cow<'static, str>),
 }
@@ -61,9 +60,8 @@ pub(super) async fn dial(
     if there == peer { Ok(fitting) } else { Err(unfit(format!("node {there} is there instead"))) }
 }
 
-/// Exchanges hellos with one who has connected, within the time limit. With a key, somebody whose
-/// address no beacon has proven waits for that. The peer gets this node's hello even if it is
-/// refused, so that its log names the reason too.
+/// Exchanges hellos with one who has connected, within the time limit; with a key, once a beacon
+/// has proven its address. Even a refused peer gets this node's hello: its log says why.
 pub(super) async fn greet(
     settings: &MeshSettings,
     stream: TcpStream,
@@ -93,7 +91,6 @@ async fn within_limit<T>(
     exchange.await.map_err(|_elapsed| unfit("no hello in time"))?
 }
 
-/// The connection, if the peer fits this node.
 fn admitted(
     settings: &MeshSettings,
     mut connection: Connection,
@@ -145,8 +142,7 @@ impl Connection {
         Ok((self, hello))
     }
 
-    /// Hears who dials, and says who answers. A start that is a repetition of an earlier handshake's
-    /// never gets to its end.
+    /// Hears who dials, and says who answers. A repetition of an earlier handshake never ends.
     async fn answer(
         mut self,
         settings: &MeshSettings,

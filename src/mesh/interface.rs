@@ -8,10 +8,8 @@ use nix::ifaddrs::{InterfaceAddress, getifaddrs};
 use nix::net::if_::if_nametoindex;
 use tracing::warn;
 
-/// The MAC address of the interface that has this address (C7).
-///
-/// Loopback has none, and an interface that is down can't be found: then it is made of the address,
-/// which is different on every node as well.
+/// The MAC address of the interface that has this address (C7), or one made of the address:
+/// loopback has none, and an interface that is down can't be found.
 pub(crate) fn mac_of(address: Ipv4Addr) -> Mac {
     if address.is_loopback() {
         return Mac::of(address);

@@ -14,8 +14,7 @@ pub(super) const LIMIT: Duration = Duration::from_millis(200);
 
 const RETRY: Duration = Duration::from_secs(1);
 
-/// Reads the keys until it has all of them, on threads of their own: the disk may keep such a thread
-/// waiting, but neither a task nor the panel.
+/// Reads the keys until it has all of them, on threads of their own, as a disk may hang.
 pub(super) async fn read_all(Common { settings, notes, .. }: Common) {
     let keys = &settings.keys;
     let mut log = Gate::once();

@@ -22,12 +22,10 @@ use super::greeting::Connection;
 /// so far behind is better served by the full state that it gets when it rejoins.
 pub(crate) const LINK_QUEUE: usize = 256;
 
-/// How many frames of one link may wait for the runtime loop. A peer that sends without end delays
-/// others by no more than that.
+/// How many frames of one link may wait for the runtime loop, so that none delays the others.
 pub(super) const WAITING: usize = 8;
 
-/// How long a link that this side has closed waits for the peer to close it too. An earlier close
-/// could discard what the peer has not read yet.
+/// How long a link that is closed here waits for the peer, which may not have read everything.
 const FAREWELL: Duration = Duration::from_secs(1);
 
 #[derive(Debug, thiserror::Error)]
@@ -59,7 +57,6 @@ impl LinkEnd {
     }
 }
 
-/// Carries frames both ways until the peer or the mesh ends the link.
 pub(super) async fn run(
     link: LinkId,
     connection: Connection,
@@ -113,7 +110,6 @@ async fn receive(
     }
 }
 
-/// Sends what is queued, and shuts the connection down once the queue has ended.
 async fn transmit(
     write: &mut (impl Sink<Bytes, Error = CodecError> + Unpin),
     mut queue: mpsc::Receiver<Bytes>,

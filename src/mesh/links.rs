@@ -59,7 +59,6 @@ impl Links {
         self.open.contains_key(&link)
     }
 
-    /// How many frames wait at the link with the most.
     pub(super) fn queued(&self) -> usize {
         let lengths = self.open.values().map(|link| super::length(&link.queue));
         lengths.max().unwrap_or(0)
@@ -124,7 +123,6 @@ impl Links {
         }
     }
 
-    /// Closes a link after everything sent before has left.
     pub(super) fn close(&mut self, link: LinkId) {
         // Its task sends the rest of the queue when it sees that there are no senders left.
         self.forget(link, &LinkEnd::HERE);

@@ -25,10 +25,9 @@
 //! dropping the mesh ends them all. [`Mesh`] itself is owned by the runtime loop; its methods never
 //! wait, except for the next event, the keys and the end.
 //!
-//! A missing address, a missing cable or an interface that is down is not an error: the node serves
-//! alone, reports that once, and tries again every second. The sockets for datagrams are reopened
-//! when the addresses of the machine change, because a recreated interface has lost their multicast
-//! groups.
+//! A missing address, cable or interface is not an error: the node serves alone, says so once, and
+//! tries again every second. The sockets for datagrams are reopened when addresses change, because
+//! a recreated interface has lost their multicast groups.
 
 mod accept;
 mod addresses;
@@ -209,8 +208,7 @@ impl Mesh {
         &self.common.counters
     }
 
-    /// Waits until the first attempt to read the fleet keys has ended, so that a node that starts is
-    /// not alone for a moment because of them; for a short time only, as a disk may hang.
+    /// Waits until the keys were tried for the first time; not for long, as a disk may hang.
     pub(crate) async fn wait_for_keys(&self) {
         if tokio::time::timeout(keys::LIMIT, self.common.settings.keys.tried()).await.is_err() {
             warn!("the fleet keys can't be read yet: serving alone until then");
@@ -221,13 +219,11 @@ impl Mesh {
         &self.common.settings.keys
     }
 
-    /// Names the peers that have proven by their beacons that they hear this node. With a key, links
-    /// and packets of others are not taken in.
+    /// Names the peers that have proven that they hear this node. With a key, no others count.
     pub(crate) fn set_proven(&self, peers: &Peers) {
         self.common.proven.set(peers);
     }
 
-    /// Counts what became of a beacon that was received.
     pub(crate) fn note_fate(&mut self, from: Ipv4Addr, fate: BeaconFate) {
         match fate {
             BeaconFate::Used | BeaconFate::Ignored => {}
@@ -245,8 +241,8 @@ impl Mesh {
         }
     }
 
-    /// Fault injection: a mesh with a cut cable receives and sends nothing. A link that survived
-    /// the cut has lost frames in it, so mending the cable gives up all links.
+    /// Fault injection: a cut cable carries nothing. Mending it gives up all links: they lack
+    /// frames.
     pub(crate) fn set_cable(&mut self, cable: Cable) {
         self.cable = cable;
         if cable == Cable::Whole {
@@ -264,8 +260,7 @@ impl Mesh {
         self.send_datagram(to, beacon);
     }
 
-    /// Sends a packet to one node or device, or to all. Does nothing if there is no port for
-    /// packets.
+    /// Sends a packet to one node or device, or to all, if there is a port for packets.
     pub(crate) fn send_packet(&self, to: Option<Ipv4Addr>, bytes: Vec<u8>) {
         let (Some(queue), Some(settings)) = (&self.packets, &self.common.settings.packets) else {
             return;
@@ -278,8 +273,7 @@ impl Mesh {
         self.enqueue(queue, Outgoing { to, bytes, urgent });
     }
 
-    /// Opens a link. Answered by [`MeshEvent::LinkUp`] or [`MeshEvent::DialFailed`] within
-    /// [`LinkTimes::connect`] and [`LinkTimes::greeting`].
+    /// Opens a link; answered by [`MeshEvent::LinkUp`] or [`MeshEvent::DialFailed`] in time.
     pub fn dial(&mut self, peer: NodeId, address: SocketAddrV4) {
         let settings = Arc::clone(&self.common.settings);
         let notes = self.common.notes.clone();
@@ -299,9 +293,7 @@ impl Mesh {
         });
     }
 
-    /// Sends a frame over a link; nothing happens if the link is gone.
-    ///
-    /// A link with a full queue is given up: its peer rejoins with its full state.
+    /// Sends a frame over a link, if it is there. One whose queue is full is given up.
     pub fn send(&mut self, link: LinkId, frame: &Frame) {
         if self.cable == Cable::Whole {
             self.links.send(link, frame);
@@ -373,8 +365,7 @@ impl Mesh {
         }
     }
 
-    /// How many events wait for the node's loop, how many datagrams wait to be sent, and how many frames
-    /// wait at the link with the most.
+    /// The lengths of the inbox, of the queue of datagrams, and of the longest queue of a link.
     pub(crate) fn queued(&self) -> [usize; 3] {
         let datagrams = length(&self.datagrams) + self.packets.as_ref().map_or(0, length);
         [length(&self.common.notes), datagrams, self.links.queued()]

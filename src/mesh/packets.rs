@@ -11,14 +11,11 @@ use super::socket::{self, DatagramSockets, MeshError};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PacketSettings {
-    /// The UDP port, the same on every node and device. Default 46101; never 0, nor that of the
-    /// beacons.
+    /// The UDP port, the same on every node and device. Default 46101; never 0 or that of beacons.
     pub(crate) port: u16,
-    /// The multicast group to which everybody listens, where a broadcast does not reach all;
-    /// otherwise packets go where beacons go.
+    /// The multicast group, where a broadcast does not reach all.
     pub(crate) group: Option<Ipv4Addr>,
-    /// Over how many networks a packet to the group goes: each router on the way takes one off.
-    /// Default 1, not beyond the own network; 1 to 255. Counts with `group` alone.
+    /// The hop limit of packets to the group, 1 to 255. Default 1: not beyond the own network.
     pub(crate) ttl: u8,
     /// Whether there are devices without the fleet key: packets are sent and accepted without it as
     /// well. Of what arrives without it only readings count (V12).
@@ -34,7 +31,6 @@ impl Default for PacketSettings {
 }
 
 impl PacketSettings {
-    /// Where packets to everybody go.
     pub(crate) fn everybody(&self, broadcast: SocketAddrV4) -> SocketAddrV4 {
         SocketAddrV4::new(self.group.unwrap_or(*broadcast.ip()), self.port)
     }
@@ -66,7 +62,6 @@ impl PacketSettings {
     }
 }
 
-/// Why a socket can't be bound to this interface.
 fn interface_error(interface: String, source: io::Error) -> MeshError {
     match source.kind() {
         io::ErrorKind::PermissionDenied => MeshError::InterfaceRight { interface },

@@ -10,7 +10,6 @@ use tokio::sync::watch;
 /// The address and the incarnation of each peer that counts.
 pub(crate) type Peers = BTreeSet<Incarnation>;
 
-/// An address, and a process at it.
 pub(super) type Incarnation = (Ipv4Addr, Nonce);
 
 /// Each peer that counts, with the highest sequence of its beacons since it does. Clones are the same.
@@ -44,12 +43,10 @@ impl Proven {
         self.0.borrow().get(&peer).copied().flatten()
     }
 
-    /// Whether there is a peer at this address.
     pub(super) fn is_at(&self, address: Ipv4Addr) -> bool {
         is_at(&self.0.borrow(), address)
     }
 
-    /// Waits until there is a peer at this address.
     pub(super) async fn wait_for(&self, address: Ipv4Addr) {
         // It can't fail: the sender is here.
         self.0.subscribe().wait_for(|peers| is_at(peers, address)).await.ok();

@@ -13,9 +13,8 @@ use super::Count;
 use super::datagram::count_of;
 use super::proven::{Incarnation, Proven};
 
-/// How many beacons a packet may be behind its sender's latest one: about 1.6 s at the usual period.
-/// A packet that was withheld for longer, or is sent again to a node that has restarted since, counts
-/// for nothing. The sender's probes count too; a packet that is merely late is not that late.
+/// How many beacons a packet may be behind its sender's latest one, about 1.6 s at the usual
+/// period: one that was withheld, or is sent again after a restart, counts for nothing.
 const MOST_BEHIND: u64 = 64;
 
 /// Beyond so many incarnations, those that are not peers are forgotten.
@@ -30,13 +29,10 @@ pub(super) struct Seal {
     own: Nonce,
     /// Where packets for this node are sent to: to itself, or to everybody.
     addresses: [Ipv4Addr; 2],
-    /// How many packets this node has sealed.
     sent: u64,
-    /// The sequence of this node's latest beacon.
     beacon: Arc<AtomicU64>,
     proven: Proven,
-    /// The latest packets of each peer, also of one that is lost for a moment. Those to everybody and
-    /// those to this node come by two sockets, so that one may overtake another.
+    /// The latest packets of each peer, also of one lost for a moment; one may overtake another.
     received: BTreeMap<Incarnation, BTreeSet<u64>>,
 }
 
@@ -57,7 +53,6 @@ impl Seal {
         }
     }
 
-    /// Seals a packet to this address.
     pub(super) fn seal(&mut self, packet: &[u8], to: Ipv4Addr, key: &FleetKey) -> Vec<u8> {
         self.sent += 1;
         let beacon = self.beacon.load(Ordering::Relaxed);
@@ -65,9 +60,8 @@ impl Seal {
         codec::seal_packet(sealed, key)
     }
 
-    /// The packet in a datagram from this address, or what it counts as. If there are devices that
-    /// have no key, bare packets of others than peers are let through; `None`: one of a peer, which
-    /// it has sealed as well.
+    /// The packet in a datagram from this address, or what it counts as; `None`: a peer's bare copy
+    /// of a sealed one. With `foreign_devices`, bare packets of others than peers are let through.
     pub(super) fn open<'a>(
         &mut self,
         bytes: &'a [u8],

@@ -13,14 +13,12 @@ use crate::fleet_key::Keys;
 pub struct MeshSettings {
     /// Who this node is: its address is where the sockets are bound.
     pub hello: Hello,
-    /// The receiver of beacons: the directed broadcast address of the LAN, or a multicast group.
-    /// Its port is the one on which every node of the fleet sends and receives datagrams.
+    /// The directed broadcast address of the LAN, or a multicast group, and the port of datagrams.
     pub broadcast: SocketAddrV4,
     pub link_port: u16,
     /// Where packets are sent and received, under a protocol that has a port of its own.
     pub packets: Option<PacketSettings>,
-    /// How long broadcast datagrams are gathered if they only show that nodes are alive, as
-    /// computed by `gather_time`; `None`: never.
+    /// How long broadcast datagrams are gathered, as computed by `gather_time`; `None`: never.
     pub gather_time: Option<Duration>,
     pub times: LinkTimes,
     /// The fleet keys. Until they can be read the node serves alone.
@@ -33,8 +31,7 @@ pub struct LinkTimes {
     pub(crate) connect: Duration,
     /// To exchange `Hello` on a fresh connection. Default 500 ms.
     pub(crate) greeting: Duration,
-    /// How long sent data may stay unacknowledged before the link ends. Default 10 s: under heavy
-    /// loss TCP is slow while datagrams still prove the peer alive.
+    /// How long sent data may stay unacknowledged. Default 10 s: under heavy loss TCP is slow.
     pub(crate) unacknowledged: Duration,
 }
 

@@ -10,7 +10,6 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream, UdpSocket};
 use super::MeshSettings;
 use super::gather::Shared;
 
-/// How many connections the system may hold before they are accepted.
 const BACKLOG: u32 = 64;
 
 /// Why the mesh can't be started. Waiting would not help.
@@ -47,16 +46,15 @@ pub enum MeshError {
     },
 }
 
-/// The sockets for datagrams. A socket bound to the node's own address never receives a broadcast,
-/// and one bound to the broadcast address never an answer.
+/// A socket at the node's own address hears no broadcast, and one at the broadcast address no
+/// answer.
 #[derive(Debug)]
 pub(super) struct DatagramSockets {
     pub(super) own: UdpSocket,
     pub(super) shared: Shared,
 }
 
-/// What opening a socket at the start has come to, whose port this key sets; `None` if its address isn't
-/// there yet.
+/// What opening a socket at the start has come to; `None` if its address isn't there yet.
 pub(super) fn at_start<T>(
     opened: io::Result<T>,
     settings: &MeshSettings,
@@ -94,8 +92,7 @@ pub(super) fn datagrams(address: Ipv4Addr, broadcast: SocketAddrV4) -> io::Resul
     bind_datagrams(datagram_socket()?, datagram_socket()?, address, broadcast)
 }
 
-/// Binds one socket to the node's own address and the other to the one that everybody listens to,
-/// both with the latter's port.
+/// Binds one socket to the node's own address and one to that of everybody, with one port.
 pub(super) fn bind_datagrams(
     own: Socket,
     shared: Socket,

@@ -22,8 +22,7 @@ use crate::fleet_key::{KeyFiles, Keys};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A loopback network of its own for each test, on ports that nobody uses: 127.x.y.0/24 for the
-/// nodes, and the one broadcast address that loopback has.
+/// A loopback network for each test, on ports that nobody uses: 127.x.y.0/24 for the nodes.
 pub(crate) struct Lan {
     pub(crate) broadcast: SocketAddrV4,
     pub(crate) link_port: u16,
@@ -84,7 +83,6 @@ impl Lan {
     }
 }
 
-/// A mesh that has its keys, as far as they can be read, when it starts.
 fn with_its_keys(settings: MeshSettings) -> Mesh {
     settings.keys.read().ok();
     assert!(settings.keys.get().is_some());
@@ -123,7 +121,6 @@ async fn event(mesh: &mut Mesh) -> MeshEvent {
     timeout(PATIENCE, mesh.next_event()).await.expect("an event in time")
 }
 
-/// Waits until this is so.
 async fn wait_until(what: &str, is_so: impl Fn() -> bool) {
     let waiting = async {
         while !is_so() {
@@ -141,7 +138,6 @@ async fn link_up(mesh: &mut Mesh) -> LinkId {
     link
 }
 
-/// Opens a link from one to the other.
 async fn link(from: &mut Mesh, to: &mut Mesh) -> (LinkId, LinkId) {
     let Hello { node, address, .. } = to.common.settings.hello.clone();
     from.dial(node, SocketAddrV4::new(address, to.common.settings.link_port));
@@ -176,7 +172,6 @@ async fn a_broadcast_reaches_every_node_but_the_sender() {
     );
 }
 
-/// Somebody who sends datagrams to node 1 from the address of this node.
 fn datagrams_of(lan: &Lan, node: u8) -> UdpSocket {
     let socket = UdpSocket::bind((lan.address(node), 0)).expect("a socket");
     socket.connect((lan.address(1), lan.broadcast.port())).expect("connected");
@@ -305,8 +300,7 @@ async fn a_dial_to_nobody_or_to_a_node_that_does_not_fit_has_failed() {
     link(&mut lan.start(6), &mut one).await;
 }
 
-/// A connection to node 1's link port by somebody at the address of this node who does not keep to
-/// the protocol.
+/// Somebody at the address of this node who connects to node 1's link port.
 fn stranger(lan: &Lan, node: u8) -> TcpStream {
     let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None);
     let socket = socket.expect("a socket");
@@ -325,7 +319,6 @@ fn hello_bytes(settings: &MeshSettings) -> Vec<u8> {
     framed(&codec::encode_frame(&Frame::Hello(settings.hello.clone())).expect("encoded"))
 }
 
-/// Sends a frame from one end of a link and waits for it at the other.
 async fn still_carries(from: (&mut Mesh, LinkId), to: (&mut Mesh, LinkId)) {
     let frame = Frame::Synced;
     from.0.send(from.1, &frame);

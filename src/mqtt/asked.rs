@@ -13,7 +13,6 @@ use crate::programs::{OpenSession, Problem, check_id, floor, not_open};
 /// The longest payload, in bytes.
 const LONGEST: usize = 4 * 1024;
 
-/// Where a client asks, below the prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Inbox {
     /// For calls of passengers and trips of robots.

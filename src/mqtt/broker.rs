@@ -32,7 +32,6 @@ pub(crate) struct Broker {
     pub(crate) encryption: Encryption,
 }
 
-/// Whether others on the network can read along.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Encryption {
     None,
@@ -40,7 +39,6 @@ pub(crate) enum Encryption {
 }
 
 impl Broker {
-    /// Whether what is sent stays on this machine.
     pub(crate) fn is_on_loopback(&self) -> bool {
         self.host == "localhost"
             || ipv6(&self.host).is_some_and(|ip| ip.is_loopback())
@@ -90,8 +88,7 @@ impl fmt::Display for Broker {
     }
 }
 
-/// What proves the node to the broker, and the broker to the node: read anew for each connection, so
-/// that a changed password or certificate needs no restart.
+/// What proves node and broker to each other, read anew for each connection.
 #[derive(Debug, Clone)]
 pub(crate) struct Access {
     pub(crate) encryption: Encryption,
@@ -101,8 +98,7 @@ pub(crate) struct Access {
 }
 
 impl Access {
-    /// Puts the password into the options of a connection, and returns also whom to trust, if it is over
-    /// TLS.
+    /// Puts the password into the options of a connection; returns whom to trust over TLS.
     pub(super) async fn apply(
         self,
         mut options: MqttOptions,
@@ -131,13 +127,12 @@ impl Access {
 pub(crate) struct Prefix(String);
 
 impl Prefix {
-    /// The prefix, unless another one is configured.
     pub(crate) fn of(fleet: &FleetName) -> Self {
         Self(format!("liftmesh/{fleet}"))
     }
 
-    /// A prefix: levels with slashes between, none of them empty, no wildcard, no space or control
-    /// character. Topics that begin with `$` belong to the broker.
+    /// A prefix: non-empty levels with slashes between, printable, without a wildcard or a first
+    /// `$`.
     pub(crate) fn new(text: &str) -> Option<Self> {
         let is_level = |level: &str| {
             !level.is_empty() && level.bytes().all(|b| b.is_ascii_graphic() && !b"+#".contains(&b))
@@ -147,12 +142,10 @@ impl Prefix {
         is_prefix.then(|| Self(text.to_owned()))
     }
 
-    /// A topic of the fleet.
     pub(crate) fn topic(&self, name: &str) -> String {
         format!("{}/{name}", self.0)
     }
 
-    /// The rest of a topic of the fleet.
     pub(crate) fn strip<'a>(&self, topic: &'a str) -> Option<&'a str> {
         topic.strip_prefix(&self.0)?.strip_prefix('/')
     }

@@ -2,10 +2,9 @@
 //! acknowledged once the order is promised, or what was commanded of a session outlives this node.
 //!
 //! Until a call is acknowledged the broker keeps it, and delivers it again to the node that has the
-//! session next. So a call that was acknowledged survives the loss of any one node, and one that was
-//! not is placed by the next master. The fleet remembers the requests with an id, so that such a one is
-//! not served twice; without an id a second delivery makes no second order while the first is open. What
-//! robots ask for has one always.
+//! session next: one that was acknowledged survives the loss of any one node, and one that was not
+//! is placed by the next master. The fleet remembers requests with an id, as all of robots have, so
+//! that none is served twice; without, there is no second order while the first is open.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -48,7 +47,6 @@ const ANSWERS: &str = "answers";
 /// Who makes a request, for people: the broker does not say.
 const BEARER: &str = "MQTT";
 
-/// An answer, with the request that it belongs to.
 #[derive(Serialize)]
 struct Answered {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -85,7 +83,6 @@ enum Said {
     Refused(Problem),
 }
 
-/// What the acknowledgement of a request waits for.
 #[derive(Debug)]
 enum Awaited {
     /// The promise or the end of the order for this call.
@@ -121,8 +118,7 @@ impl Desk {
         Self { node_loop, prefix, waiting, held, next_at: Instant::now() }
     }
 
-    /// Takes a call that is to be placed. Returns whether there was room. If there was none, a call that
-    /// the broker keeps must not get lost: it comes again over another connection.
+    /// Takes a call to be placed; returns whether there was room. Without, it is not acknowledged.
     pub(super) fn push(&mut self, inbox: Inbox, message: &Publish) -> bool {
         let ack = Ack::of(message);
         if self.waiting.len() + self.held.len() >= MOST[usize::from(ack.is_awaited())] {
@@ -157,15 +153,11 @@ impl Desk {
         self.held.clear();
     }
 
-    /// When the next call may be placed, if one waits.
     pub(super) fn next_at(&self) -> Option<Instant> {
         (!self.waiting.is_empty()).then_some(self.next_at)
     }
 
-    /// Places the call that has waited longest.
-    ///
-    /// # Errors
-    /// [`NoAnswer`]; the call must not be acknowledged.
+    /// Places the call that has waited longest; after [`NoAnswer`] it must not be acknowledged.
     pub(super) async fn place_next(&mut self) -> Result<Option<Handled>, NoAnswer> {
         self.next_at = Instant::now() + PAUSE;
         let Some(Waiting { ack, asked, answer_to, correlation }) = self.waiting.pop_front() else {
@@ -204,8 +196,7 @@ impl Desk {
         Ok(Some(Handled { acknowledge, answer, outcome }))
     }
 
-    /// The requests of which a state of the node says that nothing has to be waited for any more: they
-    /// are to be acknowledged.
+    /// What is to be acknowledged, now that the node is in this state.
     pub(super) fn settle(&mut self, status: &Status) -> Vec<Ack> {
         let is_settled = |(_, awaits): &mut (Ack, Awaited)| match awaits {
             Awaited::Order(call) => {

@@ -10,12 +10,10 @@ use super::broker::Access;
 use super::line::{End, Heard, Line, Message};
 use crate::mqtt_metrics::RefusedTopics;
 
-/// Between two attempts to connect: the first is doubled at each further one up to the second, with
-/// jitter.
+/// Between two attempts to connect: doubled from the first up to the second, with jitter.
 const RETRY: [Duration; 2] = [Duration::from_millis(200), Duration::from_secs(30)];
 
-/// The least wait after a connection has broken: another node, or a client with the same name, may have
-/// taken over.
+/// The least wait after a connection has broken: somebody of the same name may have taken over.
 const YIELD: Duration = Duration::from_secs(2);
 
 /// After this, a connection was a good one: the next retry is quick again.
@@ -40,7 +38,6 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// A connection that is opened at the first [`next`](Self::next).
     pub(super) fn new(
         purpose: &'static str,
         options: MqttOptions,
@@ -61,11 +58,8 @@ impl Connection {
         }
     }
 
-    /// What comes next. Nothing is lost if this is dropped while it waits.
-    ///
-    /// # Errors
-    /// The connection has ended, and will be opened again. The broker may have these messages, the oldest
-    /// first.
+    /// What comes next, cancel-safe; at the end of a connection, the messages that the broker may
+    /// have, the oldest first.
     pub(super) async fn next(&mut self) -> Result<Heard, Vec<Message>> {
         let line = if let Some(line) = &mut self.line {
             line
@@ -88,7 +82,6 @@ impl Connection {
         Ok(heard)
     }
 
-    /// The line, while it is there.
     pub(super) fn line(&mut self) -> Option<&mut Line> {
         self.line.as_mut().filter(|line| line.is_connected())
     }
@@ -101,8 +94,7 @@ impl Connection {
         Some(refused)
     }
 
-    /// Ends this connection, and opens another one later. Returns the messages that the broker has not
-    /// acknowledged.
+    /// Ends this connection; another one opens later. Returns what the broker has not acknowledged.
     pub(super) fn give_up(&mut self, reason: &str) -> Vec<Message> {
         self.close(&End(reason.to_owned()))
     }

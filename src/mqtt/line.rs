@@ -51,9 +51,7 @@ const END_LIMIT: Duration = Duration::from_millis(300);
 /// The largest packet that the broker may send, in bytes; it drops larger ones.
 const LARGEST_PACKET: u32 = 64 * 1024;
 
-/// How many packets may wait for the broker: far more acknowledgements than it may have messages on
-/// their way, as some brokers send more. When there are more, the line ends, and the broker delivers
-/// again.
+/// How many packets may wait for the broker; beyond it the line ends, and they are delivered again.
 const PACKETS: usize = 1024;
 
 #[derive(Debug)]
@@ -63,11 +61,9 @@ pub(super) enum Heard {
     Taken(Message),
     Refused(Message, String),
     NotSubscribed(String),
-    /// A sign of life.
     Alive,
 }
 
-/// Why a line has ended.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct End(pub(super) String);
@@ -79,7 +75,6 @@ impl End {
     }
 }
 
-/// The acknowledgement of a message of the broker's.
 #[derive(Debug)]
 pub(super) struct Ack {
     qos: QoS,
@@ -116,7 +111,6 @@ pub(super) struct Message {
 }
 
 impl Message {
-    /// A text.
     pub(super) fn new(kind: Kind, topic: String, payload: Bytes, content_type: &str) -> Self {
         let properties = PublishProperties {
             payload_format_indicator: Some(1),
@@ -253,8 +247,7 @@ impl Line {
         self.sent.iter().map(|(_, message)| message)
     }
 
-    /// Sends a message, for which there has to be room. Gives back one that is larger than the broker
-    /// takes.
+    /// Sends a message, for which there has to be room. Gives back one that is too large.
     pub(super) fn send(&mut self, message: Message) -> Option<Message> {
         debug_assert!(self.has_room());
         let number = self.number();
@@ -272,7 +265,6 @@ impl Line {
         None
     }
 
-    /// Acknowledges a message of the broker's.
     pub(super) fn acknowledge(&mut self, ack: &Ack) {
         if ack.is_awaited() {
             self.outgoing.push_back(Packet::PubAck(PubAck::new(ack.number, None)));
@@ -391,7 +383,6 @@ async fn greet(
     }
 }
 
-/// The packet that has come, unless the connection has ended.
 fn received(packet: Option<Result<Packet, Error>>) -> Result<Packet, End> {
     let closed = || End::of("the broker has closed the connection");
     packet.ok_or_else(closed)?.map_err(End::of)

@@ -35,7 +35,6 @@ const ANSWERS: usize = 256;
 /// How long the broker may take for what waits when the session is left.
 const FLUSH_LIMIT: Duration = Duration::from_millis(200);
 
-/// The media type of what is not a problem.
 pub(super) const JSON: &str = "application/json";
 
 pub(super) struct Session {
@@ -49,7 +48,6 @@ pub(super) struct Session {
 }
 
 impl Session {
-    /// The session, for the node that publishes in this term.
     pub(super) fn new(settings: &MqttSettings, term: Term, counted: Counted) -> Self {
         let mut options = options(settings, "master");
         let expiry = u32::try_from(settings.session_expiry.as_secs()).unwrap_or(u32::MAX);
@@ -73,7 +71,6 @@ impl Session {
         self.send_all();
     }
 
-    /// Publishes an event, as JSON.
     pub(super) fn push_event(&mut self, event: Bytes) {
         self.events.push_back(self.message(Kind::Event, "events", event));
         self.send_all();
@@ -85,15 +82,13 @@ impl Session {
         self.send_all();
     }
 
-    /// Acknowledges a call, which the broker then forgets.
     pub(super) fn acknowledge(&mut self, call: &Ack) {
         if let Some(line) = self.connection.line() {
             line.acknowledge(call);
         }
     }
 
-    /// What comes next: a call, or the end of a connection. Nothing is lost if this is dropped while it
-    /// waits.
+    /// What comes next: a call, or the end of a connection. Cancel-safe.
     pub(super) async fn next(&mut self) -> SessionNews {
         let heard = self.connection.next().await;
         let news = self.on_heard(heard);
@@ -201,7 +196,6 @@ impl Session {
         SessionNews::Nothing
     }
 
-    /// Sends what there is room for.
     fn send_all(&mut self) {
         while self.connection.line().is_some_and(|line| line.has_room()) {
             let Some(message) = self.next_message() else { break };
@@ -213,8 +207,7 @@ impl Session {
         self.counted.set_queued(self.events.len() + self.answers.len());
     }
 
-    /// Answers come first, as somebody waits for them; then the state, which is never more than one
-    /// message a topic.
+    /// Answers come first, as somebody waits for them; then the state, one message a topic.
     fn next_message(&mut self) -> Option<Message> {
         if let Some(answer) = self.answers.pop_front() {
             return Some(answer);

@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::latch::Latch;
 
-/// Something that happened.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Event {
     /// When the node took note of it, in UTC, such as `2026-05-01T12:00:00.123Z`.
@@ -19,7 +18,6 @@ pub struct Event {
 }
 
 impl Event {
-    /// A report of a node, at this moment of the wall clock.
     #[must_use]
     pub(crate) fn new(report: &Report, at: SystemTime) -> Self {
         Self { at: humantime::format_rfc3339_millis(at).to_string(), report: report.clone() }
@@ -34,11 +32,8 @@ pub struct LatchedNode {
     pub(crate) running: bool,
     /// The node's name, where the latch or the configuration has it.
     pub(crate) node: Option<NodeId>,
-    /// Its data directory.
     pub(crate) data_dir: PathBuf,
-    /// The latch: `cause` is `hang`, `journal-lost` or `unreadable`; a hang has `at` and
-    /// `evidence`.
+    /// Its `cause` is `hang`, `journal-lost` or `unreadable`; a hang has `at` and `evidence`.
     pub(crate) latch: Latch,
-    /// The command that clears it.
     pub(crate) remedy: String,
 }

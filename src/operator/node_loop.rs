@@ -18,7 +18,6 @@ use crate::mesh::Cable;
 use crate::programs::Problem;
 use crate::tokens::TokenRefused;
 
-/// How long the node's loop may take for an answer.
 const ANSWER_LIMIT: Duration = Duration::from_secs(2);
 
 /// Passes requests to the node's loop, through its bounded queue. Whatever is asked may come to
@@ -33,12 +32,10 @@ impl NodeLoop {
         Self { requests }
     }
 
-    /// How many requests wait for the loop.
     pub(crate) fn queued(&self) -> usize {
         self.requests.max_capacity() - self.requests.capacity()
     }
 
-    /// The loop's answer, within [`ANSWER_LIMIT`].
     pub(crate) async fn ask<T>(
         &self,
         request: impl FnOnce(Reply<T>) -> Request,
@@ -51,7 +48,6 @@ impl NodeLoop {
         timeout(ANSWER_LIMIT, asked).await.ok().flatten().ok_or_else(Problem::no_answer)
     }
 
-    /// The brain's answer.
     pub(crate) async fn ask_node<T>(
         &self,
         request: impl FnOnce(Reply<T>) -> NodeRequest,
@@ -59,13 +55,11 @@ impl NodeLoop {
         self.ask(|reply| Request::OfNode(request(reply))).await
     }
 
-    /// The node's state.
     pub(crate) async fn status(&self) -> Result<Box<Status>, Problem> {
         self.ask(Request::Status).await
     }
 
-    /// Places an order for a program that may ask again: nothing is placed for a request that the
-    /// fleet has fulfilled.
+    /// Places an order, unless the fleet has fulfilled the request: a program may ask again.
     pub(crate) async fn request(&self, request: CallRequest) -> Result<Requested, Problem> {
         // What was answered before is answered again, whatever has become of the car.
         if let Call::Car { car, .. } = &request.call {
@@ -77,10 +71,7 @@ impl NodeLoop {
         Ok(self.ask_node(|reply| NodeRequest::Place(request, reply)).await??)
     }
 
-    /// The audit log, the oldest record first.
-    ///
-    /// # Errors
-    /// `no_journal` if the disk has failed or is very slow.
+    /// The audit log, the oldest record first; `no_journal` if the disk has failed or is very slow.
     pub(crate) async fn audit(&self) -> Result<Vec<AuditRecord>, Problem> {
         let records = self.ask(Request::Audit).await?;
         let cause = "the audit log can't be read: the node's disk has failed or is very slow";
@@ -88,10 +79,7 @@ impl NodeLoop {
         read.ok_or_else(|| Problem::unavailable("no_journal", cause))
     }
 
-    /// Fault injection, for demo and tests only: cuts the node off the mesh, or mends it.
-    ///
-    /// # Errors
-    /// `faults_not_allowed` unless the node runs with `--allow-faults`.
+    /// Fault injection; `faults_not_allowed` unless the node runs with `--allow-faults`.
     pub(crate) async fn rewire(&self, cable: Cable) -> Result<(), Problem> {
         match self.ask(|reply| Request::Network(cable, reply)).await? {
             FaultInjection::Allowed => Ok(()),
@@ -114,7 +102,6 @@ impl NodeLoop {
     }
 }
 
-/// The call that a program means.
 pub(crate) fn called(form: &CallForm) -> Result<Call, Problem> {
     Call::try_from(form)
         .map_err(|cause| Problem::unprocessable("no_such_button", cause.to_string()))

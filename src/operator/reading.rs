@@ -13,10 +13,8 @@ use nix::unistd::{Gid, Group};
 
 use super::socket::{Bound, check_listener};
 
-/// Who may use the socket.
 const MODE: u32 = 0o660;
 
-/// Where the socket is, and whose.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ReadingSettings {
     pub(crate) path: PathBuf,
@@ -71,7 +69,6 @@ impl ReadingSettings {
         Ok(socket)
     }
 
-    /// The group, if one is named.
     pub(crate) fn group(&self) -> Result<Option<Gid>, ReadingError> {
         let Some(name) = &self.group else {
             return Ok(None);

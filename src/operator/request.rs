@@ -18,12 +18,10 @@ use crate::statistics::{Changes, Quarter, Slot};
 use crate::tokens::{Change as TokenChange, TokenRefused};
 use liftmesh_api::Presses;
 
-/// The bound of the queue of requests to the node's loop. When it is full, clients wait for 2 s and
-/// then get an error.
+/// The bound of the queue to the node's loop; when it is full, clients wait for 2 s at most.
 pub(crate) const REQUESTS: usize = 16;
 
-/// The bound of the queue of events. A client that falls behind further misses the oldest events,
-/// and learns how many.
+/// The bound of the queue of events; a client that falls behind learns how many it misses.
 pub(crate) const EVENTS: usize = 1024;
 
 /// Where the answer to a request goes. To drop it is to give none.
@@ -43,10 +41,8 @@ impl<T> Reply<T> {
 pub(crate) enum Request {
     Status(Reply<Box<Status>>),
     OfNode(NodeRequest),
-    /// Fault injection: cuts the node off the mesh, or connects it again. The answer is whether that
-    /// is allowed.
+    /// Fault injection: cuts the node off the mesh, or connects it again, if that is allowed.
     Network(Cable, Reply<FaultInjection>),
-    /// `account` is the one at the other end of the connection.
     Release {
         floor: Floor,
         time: Duration,
@@ -136,24 +132,22 @@ impl NodeRequest {
 pub(crate) struct Author {
     pub(crate) operator: String,
     pub(crate) reason: Option<String>,
-    /// The account at the other end of the connection.
     pub(crate) account: Account,
 }
 
-/// What becomes of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum SessionChange {
-    /// The robot asks for a floor.
-    Floor { floor: Floor, seconds: Option<u16>, access: Access },
-    /// It needs the car no more.
+    Floor {
+        floor: Floor,
+        seconds: Option<u16>,
+        access: Access,
+    },
     End,
     /// It needs the trip no more for which it has called a car.
     Withdraw,
-    /// An operator with this account ends it.
     Stop(Account),
 }
 
-/// Why a token was not made or revoked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum TokenError {
     #[error(transparent)]

@@ -28,14 +28,12 @@ const BACKLOG: i32 = 16;
 /// How long a command may have the data directory: longer than it takes on a busy machine.
 const COMMAND_LIMIT: Duration = Duration::from_secs(5);
 
-/// The bound socket, and with it the claim to the data directory: while it lives, no other node
-/// uses the directory. Dropping it removes the socket's file.
+/// The bound socket, which is the claim to the data directory. Dropping it removes its file.
 #[derive(Debug)]
 pub(crate) struct OperatorSocket {
     /// `None` if the disk can't hold one and there is no substitute.
     bound: Option<Bound>,
-    /// Held, not used: the system frees it when the process ends, however it ends. `None` on a disk
-    /// that takes nothing and has no lock.
+    /// Held until the process ends. `None` on a disk that takes nothing and has no lock.
     _lock: Option<File>,
     reading: Option<Bound>,
 }
@@ -56,15 +54,12 @@ pub(crate) struct Claim {
 }
 
 impl Claim {
-    /// # Errors
-    /// [`BindError`], most of all when a node runs with the directory.
     pub(crate) fn new(data_dir: &Path) -> Result<Self, BindError> {
         Ok(Self { _lock: claim(data_dir)? })
     }
 }
 
-/// Why the socket can't be bound. The data directory is unchanged, unless it was missing and was
-/// created.
+/// Why the socket can't be bound. Only a missing data directory may have been created.
 #[derive(Debug, thiserror::Error)]
 pub enum BindError {
     #[error(
@@ -91,14 +86,8 @@ pub enum BindError {
 }
 
 impl OperatorSocket {
-    /// Claims the data directory, creating it if missing, and binds the socket in it. The file of a
-    /// dead node is replaced.
-    ///
-    /// A full, read-only or failing disk is no reason to refuse (P5): the socket is bound in a
-    /// substitute directory, or nowhere, and a warning says which.
-    ///
-    /// # Errors
-    /// [`BindError`], most of all when another node runs with the directory.
+    /// Claims the data directory, creating it if missing, and binds the socket in it, in place of a
+    /// dead node's. On a full, read-only or failing disk (P5) a warning says where it is instead.
     pub(crate) fn bind(data_dir: &Path) -> Result<Self, BindError> {
         let lock = match claim_in_time(data_dir) {
             Err(error) if error.is_of_disk() => return Self::stand_in(data_dir, &error),
@@ -145,11 +134,8 @@ impl OperatorSocket {
         Ok(Self { bound, _lock: lock, reading: None })
     }
 
-    /// Binds the socket for reading too. A full, read-only or failing disk is no reason to refuse
-    /// (P5): then there is no such socket, and a warning says so.
-    ///
-    /// # Errors
-    /// [`ReadingError`], where the configuration or a right is to blame.
+    /// Binds the socket for reading too; on a full, read-only or failing disk (P5) a warning says
+    /// that there is none.
     pub(crate) fn with_reading(
         mut self,
         settings: Option<&ReadingSettings>,
@@ -165,8 +151,7 @@ impl OperatorSocket {
         Ok(self)
     }
 
-    /// The node's own socket and the one for reading, as far as they could be bound, for the one that
-    /// serves them: once it has ended, nobody can connect any more.
+    /// The node's own socket and the one for reading, as far as they are bound, to be served.
     pub(crate) fn take_listeners(&mut self) -> [Option<UnixListener>; 2] {
         let own = self.bound.as_mut().and_then(|bound| bound.listener.take());
         [own, self.reading.as_mut().and_then(|reading| reading.listener.take())]
@@ -204,7 +189,6 @@ impl BindError {
     }
 }
 
-/// The system's error message, for the log.
 fn cause(error: &BindError) -> String {
     std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string)
 }
@@ -232,8 +216,7 @@ pub(super) fn claim(data_dir: &Path) -> Result<File, BindError> {
     }
 }
 
-/// Waits for commands, which have the directory of a node that does not run for a moment, as
-/// `liftmesh audit` does.
+/// Waits for commands that have the directory of a stopped node for a moment, as `liftmesh audit`.
 fn claim_in_time(data_dir: &Path) -> Result<File, BindError> {
     let passes = |claimed: &_| is_passing(claimed, data_dir);
     retry::while_it_passes(COMMAND_LIMIT, || claim(data_dir), passes)
@@ -256,10 +239,7 @@ fn claim_as_it_is(data_dir: &Path) -> Result<Option<File>, BindError> {
     }
 }
 
-/// Whether a process listens on a Unix socket. One that is too busy to accept does.
-///
-/// # Errors
-/// None does, or this user may not ask.
+/// Whether a process listens on a Unix socket, also one that is too busy to accept.
 pub(crate) fn check_listener(path: &Path) -> io::Result<()> {
     let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
     // A full backlog would keep a blocking socket waiting for ever.

@@ -2,17 +2,14 @@
 
 use std::path::{Component, Path, PathBuf};
 
-/// Names the user's runtime directory.
 const VARIABLE: &str = "XDG_RUNTIME_DIR";
 
-/// The name below the user's runtime directory.
 const PROGRAM: &str = "liftmesh";
 
 /// The runtime directory of the service, which needs no variable.
 const SERVICE: &str = "/run/liftmesh";
 
-/// The substitutes for a data directory, best first: the same path below a directory in memory.
-/// Node and client find the same ones without further knowledge.
+/// The substitutes for a data directory, best first, which node and client find by themselves.
 pub(crate) fn stand_ins(data_dir: &Path) -> impl Iterator<Item = PathBuf> {
     let user = std::env::var_os(VARIABLE).map(PathBuf::from);
     let user = user.filter(|path| path.is_absolute());
@@ -21,7 +18,6 @@ pub(crate) fn stand_ins(data_dir: &Path) -> impl Iterator<Item = PathBuf> {
     user.into_iter().chain([PathBuf::from(SERVICE)]).map(move |directory| directory.join(&below))
 }
 
-/// The absolute path without its root.
 fn tail(data_dir: &Path) -> PathBuf {
     let absolute = data_dir
         .canonicalize()

@@ -22,12 +22,10 @@ use self::golden::statuses;
 use super::*;
 use crate::client::{Client, ClientError};
 
-/// A status with something in every field.
 pub(crate) fn full_status() -> Status {
     statuses().remove(0)
 }
 
-/// The fleet of [`busy_status`].
 pub(crate) fn busy_fleet() -> State {
     State::new(&busy_status(), &Flights::new(Kinematics::default()), SystemTime::now())
 }
@@ -148,8 +146,7 @@ fn a_dead_nodes_socket_is_replaced_and_a_running_nodes_is_not() {
     assert!(matches!(OperatorSocket::bind(&long), Err(BindError::Socket { .. })));
 }
 
-/// `liftmesh audit` has the directory of a node that does not run while it reads: a node that starts
-/// waits for it. A node that has it answers, and is not waited for.
+/// `liftmesh audit` has the directory only while it reads: a node that starts waits for it.
 #[test]
 fn a_claim_passes_unless_a_node_has_it() {
     let directory = tempfile::tempdir().unwrap();

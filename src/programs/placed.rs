@@ -10,7 +10,6 @@ use utoipa::ToSchema;
 
 use super::problem::Problem;
 
-/// The longest id of a request, in bytes.
 const LONGEST_ID: usize = 64;
 
 /// The outcome of a call.
@@ -82,8 +81,7 @@ pub(crate) enum Way {
 }
 
 impl Way {
-    /// What the fleet calls a program of this way. A client of MQTT could be many: it chooses the topics
-    /// of its answers.
+    /// What the fleet calls a program of this way.
     pub(crate) fn owner(self, program: &[u8]) -> u32 {
         let (way, bit) = match self {
             Self::Http => ("liftmesh HTTP owner of requests", 0),
@@ -93,7 +91,6 @@ impl Way {
         u32::from_be_bytes([a, b, c, d]) & !RequestId::ANYBODY | bit
     }
 
-    /// What the fleet calls a request of this program.
     pub(crate) fn request(self, program: &[u8], request_id: &str) -> RequestId {
         let way = match self {
             Self::Http => "liftmesh HTTP request",

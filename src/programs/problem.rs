@@ -5,7 +5,6 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// It is unknown what became of the request.
 const NO_ANSWER: &str = "no_answer";
 
 /// Why a request failed. Nothing was changed, except that after `no_answer` an order may have been
@@ -64,7 +63,6 @@ impl Problem {
         Self::unavailable(NO_ANSWER, "the node does not answer; it may be stopping")
     }
 
-    /// Whether it is not known what has become of the request.
     pub(crate) fn is_no_answer(&self) -> bool {
         self.code == "no_answer"
     }
@@ -75,8 +73,7 @@ impl Problem {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", detail)
     }
 
-    /// What a client needs to know beside the problem, in the head of the response: how to prove who it
-    /// is (RFC 6750), or when to come back.
+    /// The header that says how to prove who one is (RFC 6750), or when to come back.
     fn advice(&self) -> Option<(HeaderName, HeaderValue)> {
         let challenge = |text| Some((header::WWW_AUTHENTICATE, HeaderValue::from_static(text)));
         match self.code {

@@ -17,7 +17,6 @@ use super::{LISTS, block, first_shown, palette, seconds};
 /// An order that has waited for this time fills its bar.
 const LONG_WAIT: Duration = Duration::from_secs(40);
 
-/// The width of that bar.
 const BAR: usize = 8;
 
 /// A list with one row: its frame, its header and the row.

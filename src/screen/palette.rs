@@ -17,7 +17,6 @@ pub(crate) const QUIET: Style = Style::new().fg(Color::Indexed(243));
 pub(crate) const GOOD: Style = Style::new().fg(Color::Indexed(114));
 pub(crate) const NOTABLE: Style = Style::new().fg(AMBER);
 pub(crate) const BAD: Style = Style::new().fg(RED);
-/// The lit inside of a car.
 pub(crate) const INSIDE: Style = Style::new().fg(Color::Black).bg(LIGHT);
 /// What the keys act on.
 pub(crate) const SELECTED: Style =
@@ -32,7 +31,6 @@ pub(crate) fn car(sound: bool) -> Style {
     Style::new().fg(if sound { CAR } else { RED })
 }
 
-/// A leaf of the door.
 pub(crate) fn leaf(sound: bool) -> Style {
     Style::new().fg(if sound { LEAF } else { LIGHT }).bg(if sound { CAR } else { RED })
 }

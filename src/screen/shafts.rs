@@ -28,7 +28,6 @@ const LONG_ROLE: usize = 10;
 const HEAD: u16 = 2;
 const FOOT: u16 = 1;
 
-/// The most lines a floor is drawn with.
 const FLOOR: u16 = 5;
 
 /// A line's height in the steps by which a car moves.
@@ -136,7 +135,6 @@ pub(super) fn draw(bank: &Bank<'_>, frame: &mut Frame<'_>, area: Rect) {
     }
 }
 
-/// Says which cars and floors are shown, where not all are.
 fn title(bank: &Bank<'_>, cars: Range<usize>, floors: Range<u16>) -> String {
     let all = bank.cars.len();
     let name = |car: usize| bank.cars.get(car).map_or("", |car| car.name);

@@ -5,10 +5,9 @@
 //!                 └─▶ offline ─▶ journal ┘  └─▶ Tokens ─▶ http
 //! ```
 //!
-//! A token is a setting, so that it counts at every node of the fleet, and so is that it was
-//! revoked. The setting has the BLAKE3 hash of the token, never the token itself, which is drawn by
-//! the command that prints it. HTTP has a snapshot of the tokens, which the node's loop renews when
-//! they change.
+//! A token is a setting, so that it counts at every node, and so is that it was revoked. The
+//! setting has the BLAKE3 hash of the token, never the token itself. HTTP has a snapshot of the
+//! tokens, which the node's loop renews when they change.
 
 mod stored;
 
@@ -28,20 +27,16 @@ use crate::credentials::secret_text;
 /// What a token begins with, so that nobody takes it for something else.
 const PREFIX: &str = "liftmesh-token-";
 
-/// The number of random bytes of a token.
 const SECRET: usize = 16;
 
 /// The most tokens of a fleet that count.
 const MOST: usize = 64;
 
-/// The most names that tokens of a fleet can have had: a name stays, so that a node that was away
-/// learns that the token was revoked.
+/// The most names that tokens of a fleet can have had: a name stays, as the token was revoked.
 const MOST_NAMES: usize = 128;
 
-/// The longest name of a token, in bytes.
 const LONGEST_NAME: usize = 32;
 
-/// The longest lifetime of a token that expires.
 const MAX_LIFETIME: Duration = Duration::from_hours(10 * 365 * 24);
 
 /// The name of a token: 1 to 32 letters, digits, dots, dashes or underscores.
@@ -54,7 +49,6 @@ pub struct TokenName(String);
 pub struct TokenNameError;
 
 impl TokenName {
-    /// As in settings.
     fn name(&self) -> Name {
         Name::new(&self.0).unwrap_or_else(|error| unreachable!("it is checked: {error}"))
     }
@@ -113,7 +107,6 @@ impl From<TokenHash> for String {
     }
 }
 
-/// A token that was not revoked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Token {
     pub(crate) name: TokenName,
@@ -199,9 +192,6 @@ pub enum TokenRefused {
 
 impl Change {
     /// The setting that makes the change, at this time of the wall clock.
-    ///
-    /// # Errors
-    /// [`TokenRefused`].
     pub(crate) fn register(
         &self,
         settings: &Settings,
@@ -242,7 +232,6 @@ impl Change {
     }
 }
 
-/// How many tokens there are or were.
 fn names(settings: &Settings) -> usize {
     settings.iter().filter(|it| matches!(it.setting, Setting::Token(..))).count()
 }
@@ -265,7 +254,6 @@ impl Tokens {
         Self(settings.iter().filter_map(|it| Token::of(&it.setting)).collect())
     }
 
-    /// Whether there is a token whose bearer may do that.
     pub(crate) fn has(&self, needed: Scope, now: SystemTime) -> bool {
         self.0.iter().any(|token| token.scope >= needed && token.counts_at(now))
     }
@@ -274,13 +262,11 @@ impl Tokens {
         self.0.iter()
     }
 
-    /// The others than the one of this name.
     pub(crate) fn without(&self, name: &TokenName) -> Self {
         Self(self.0.iter().filter(|token| token.name != *name).cloned().collect())
     }
 
-    /// For how long the token with this hash still counts: [`Duration::MAX`] if it does not expire,
-    /// `None` if it does not count.
+    /// How long the token of this hash still counts: [`Duration::MAX`] if for ever, `None` if not.
     pub(crate) fn time_left(&self, hash: &TokenHash, now: SystemTime) -> Option<Duration> {
         let token = self.0.iter().find(|token| token.hash == *hash)?;
         let Some(expires) = token.expires else {
@@ -289,7 +275,6 @@ impl Tokens {
         expires.duration_since(now).ok().filter(|left| !left.is_zero())
     }
 
-    /// The token with this text, if it counts.
     pub(crate) fn find(&self, text: &str, now: SystemTime) -> Option<&Token> {
         let hash = TokenHash::of(text);
         self.0.iter().find(|token| token.hash == hash && token.counts_at(now))

@@ -13,8 +13,7 @@ use crate::journal::{self, JournalError, Stamp};
 /// Between two attempts to read a journal that another process has open.
 const RETRY: Duration = Duration::from_millis(200);
 
-/// A copy in memory, which is renewed only when the file has changed: no request over HTTP can make
-/// anybody open the journal, and none writes to it.
+/// A copy in memory, renewed only when the file has changed: no request makes anybody open it.
 #[derive(Debug)]
 pub(crate) struct StoredTokens {
     data_dir: PathBuf,

@@ -40,7 +40,6 @@ use liftmesh_api::Presses;
 
 const ACCOUNT: Origin = Origin::Here(Some(1000));
 
-/// What the fleets of these tests have.
 pub(super) const TOKENS: [(Scope, &str); 4] = [
     (Scope::View, "liftmesh-token-view"),
     (Scope::Call, "liftmesh-token-call"),
@@ -66,12 +65,10 @@ fn tokens() -> Tokens {
     Tokens::of(&settings)
 }
 
-/// A place for a connection of an account that has no other.
 pub(super) fn place() -> Arc<Place> {
     Arc::new(Places::new().take(ACCOUNT).unwrap())
 }
 
-/// What the loop was told.
 #[derive(Debug)]
 pub(super) enum Told {
     By(Author),
@@ -166,7 +163,6 @@ impl Brain {
     }
 }
 
-/// A node's HTTP side.
 pub(super) struct Side {
     pub(super) router: Router,
     pub(super) tokens: watch::Sender<Arc<Tokens>>,
@@ -181,7 +177,6 @@ impl Side {
         Self::with(address, None, Vec::new())
     }
 
-    /// Of a node with this status, and statistics on its disk.
     pub(super) fn with(address: &str, shown: Option<Status>, kept: Vec<(Slot, Quarter)>) -> Self {
         let (asked, requests) = mpsc::channel(16);
         let (mut side, told) = Self::over(address, true, asked);
@@ -189,7 +184,6 @@ impl Side {
         side
     }
 
-    /// In front of this loop.
     pub(super) fn over(
         address: &str,
         is_tls: bool,
@@ -224,7 +218,6 @@ impl Side {
         send(&self.router, request, token, body).await
     }
 
-    /// The status of a response, and its JSON.
     pub(super) async fn json(
         &self,
         method: &str,
@@ -239,7 +232,6 @@ impl Side {
         self.json("GET", path, VIEW, &Value::Null).await.1
     }
 
-    /// The status of a response to a request for reading.
     pub(super) async fn status(&self, path: &str, token: Option<&str>) -> u16 {
         self.ask("GET", path, token, &Value::Null).await.status().as_u16()
     }
@@ -300,7 +292,6 @@ pub(super) async fn json(response: Response) -> (u16, Value) {
     (status.as_u16(), json)
 }
 
-/// The frames of a stream of server-sent events.
 pub(super) fn frames(response: Response) -> impl Stream<Item = String> + Unpin {
     let bytes = response.into_body().into_data_stream();
     bytes.map(|chunk| String::from_utf8(chunk.unwrap().to_vec()).unwrap())

@@ -54,7 +54,6 @@ fn change(directory: &TempDir, change: &Change) {
     offline.change(change, "kovac", Account::default()).unwrap();
 }
 
-/// The directory of a node whose car hung.
 fn latched() -> TempDir {
     let directory = tempfile::tempdir().unwrap();
     drop(Journal::open(directory.path(), &node()).unwrap());
@@ -145,8 +144,7 @@ async fn a_hang_is_cleared_where_its_latch_is() {
     assert_eq!(last["account"]["token"], "phone", "{last}");
 }
 
-/// P5: without a journal there are no tokens. What a disk has damaged stays where it is, for those who
-/// may look into it.
+/// P5: without a journal there are no tokens. What a disk has damaged stays where it is.
 #[tokio::test]
 async fn a_lost_journal_can_only_be_cleared_at_the_computer() {
     let names = |directory: &TempDir| {

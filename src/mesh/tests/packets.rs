@@ -2,7 +2,6 @@
 
 use super::*;
 
-/// Settings with packets at a port that nobody uses.
 fn with_packets(lan: &Lan, node: u8, packets: &PacketSettings) -> MeshSettings {
     MeshSettings { packets: Some(packets.clone()), ..lan.settings(node) }
 }

@@ -45,7 +45,6 @@ async fn a_flood_over_one_link_leaves_room_for_others() {
     assert!(before <= link::WAITING + 1, "{before}");
 }
 
-/// Nor do they stay for long.
 #[tokio::test]
 async fn strangers_who_say_nothing_keep_nobody_out() {
     let lan = Lan::new();
