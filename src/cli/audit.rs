@@ -76,7 +76,7 @@ impl AuditArgs {
         logs: &mut Vec<Vec<AuditRecord>>,
     ) -> Result<String, CommandError> {
         let (port, is_encrypted) = if let Some(url) = url {
-            (url.port(), url.is_encrypted())
+            (url.port, url.is_encrypted)
         } else {
             let values = self.node.here.sources().read()?;
             let address = values.get("http.address").and_then(|it| it.value.parse().ok());

@@ -105,7 +105,6 @@ impl ClientError {
     }
 }
 
-/// The node of this machine need not be named.
 fn at(place: &Place) -> String {
     match place {
         Place::Socket(_) => String::new(),

@@ -70,7 +70,6 @@ const LONGEST: usize = 64 * 1024 * 1024;
 
 pub struct Client {
     place: Place,
-    /// `Authorization`, if there is a token.
     bearer: Option<HeaderValue>,
     tls: Option<TlsConnector>,
     runtime: Runtime,
@@ -82,7 +81,6 @@ type Driver = JoinSet<Result<(), hyper::Error>>;
 /// An answer whose body is still to be read.
 type Opened = (Response<Incoming>, Driver);
 
-/// What names the node that answers.
 #[derive(Debug, Deserialize)]
 struct Named {
     node: NodeId,
@@ -133,7 +131,7 @@ impl Client {
         token: Option<&Zeroizing<String>>,
         ca_file: Option<&Path>,
     ) -> Result<Self, ClientError> {
-        let tls = if url.is_encrypted() {
+        let tls = if url.is_encrypted {
             let config = credentials::tls(ca_file).map_err(ClientError::Authorities)?;
             Some(TlsConnector::from(Arc::new(config)))
         } else {
@@ -168,7 +166,6 @@ impl Client {
         self.get("/api/v1/presses")
     }
 
-    /// Makes or revokes a token, which counts at every node.
     pub(crate) fn change_token(
         &self,
         change: &TokenChange,
@@ -219,7 +216,6 @@ impl Client {
         self.post(&format!("/api/v1/cars/{node}/release"), &body).map(|_set: Value| ())
     }
 
-    /// Clears the hang of the car whose computer answers; `None` if there is none.
     pub(crate) fn clear_hang(
         &self,
         operator: &str,
@@ -323,11 +319,12 @@ impl Client {
             }
             Place::Url(url) => url,
         };
-        let stream = TcpStream::connect((url.host(), url.port())).await.map_err(unreachable)?;
+        let stream =
+            TcpStream::connect((url.host.as_str(), url.port)).await.map_err(unreachable)?;
         let Some(tls) = &self.tls else {
             return self.shake_hands(stream).await;
         };
-        let name = ServerName::try_from(url.host().to_owned());
+        let name = ServerName::try_from(url.host.clone());
         let name = name.map_err(|_unfit| self.unfit())?;
         let stream = tls.connect(name, stream).await;
         let stream =

@@ -25,10 +25,10 @@ impl Place {
 /// `https://HOST:PORT`, or on this machine also `http://HOST:PORT`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NodeUrl {
-    is_encrypted: bool,
+    pub(crate) is_encrypted: bool,
     /// Without the brackets of an IPv6 address.
-    host: String,
-    port: u16,
+    pub(super) host: String,
+    pub(crate) port: u16,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -55,18 +55,6 @@ impl NodeUrl {
             host: address.to_string(),
             port,
         }
-    }
-
-    pub(crate) fn is_encrypted(&self) -> bool {
-        self.is_encrypted
-    }
-
-    pub(super) fn host(&self) -> &str {
-        &self.host
-    }
-
-    pub(crate) fn port(&self) -> u16 {
-        self.port
     }
 
     fn authority(&self) -> String {

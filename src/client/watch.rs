@@ -19,7 +19,6 @@ const SILENCE: Duration = Duration::from_secs(15);
 pub struct Watch {
     client: Client,
     stream: BodyDataStream,
-    /// Dropping it ends the connection.
     _driver: Driver,
     /// What has arrived and is not read yet.
     buffer: Vec<u8>,
@@ -100,7 +99,6 @@ impl Watch {
         }
     }
 
-    /// The next message, or `None` when none has come until then.
     fn message(&mut self, until: Option<Instant>) -> Result<Option<String>, ClientError> {
         loop {
             if let Some(message) = self.take_message() {
@@ -137,7 +135,6 @@ impl Watch {
     }
 }
 
-/// The kind of a message, and its JSON.
 fn parts(message: &str) -> (Option<&str>, &str) {
     let field = |name: &str| message.lines().find_map(|line| line.strip_prefix(name));
     (field("event: "), field("data: ").unwrap_or_default())

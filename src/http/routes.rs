@@ -62,13 +62,6 @@ pub(crate) struct Endpoint {
     pub(crate) is_tls: bool,
 }
 
-impl Endpoint {
-    /// Whether everybody who can connect may read.
-    fn is_open(self) -> bool {
-        self.address.ip().is_loopback()
-    }
-}
-
 /// The addresses of `/api/v1`. Each method and path comes from the description of its handler.
 pub(super) fn api() -> OpenApiRouter<App> {
     OpenApiRouter::with_openapi(openapi::preamble())
@@ -104,7 +97,6 @@ fn latched_api() -> OpenApiRouter<App> {
 pub(super) fn router(app: App) -> Router {
     let api = if app.latched.is_some() { latched_api() } else { api() };
     let api = Router::from(api).route("/openapi.json", get(openapi::document));
-    // What tells something of the fleet.
     let readable = Router::new()
         .route("/readyz", get(diagnostics::ready))
         .route("/metrics", get(metrics::page))
@@ -161,7 +153,7 @@ fn clearing_goes_on() -> Problem {
 /// Beyond loopback, reading needs a token, too. Handlers of what changes something ask for more.
 async fn admit_reader(State(app): State<App>, mut request: Request, next: Next) -> Response {
     let is_open = request.extensions().get::<Local>().is_some()
-        || app.endpoint.is_some_and(Endpoint::is_open);
+        || app.endpoint.is_some_and(|endpoint| endpoint.address.ip().is_loopback());
     if is_open || ![Method::GET, Method::HEAD].contains(request.method()) {
         return next.run(request).await;
     }

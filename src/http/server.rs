@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::response::{IntoResponse, Response};
+use futures_util::future::OptionFuture;
 use hyper::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -30,7 +31,6 @@ use super::tls::{Renewal, TlsFiles};
 use crate::programs::Problem;
 use crate::tokens::Scope;
 
-/// Between two attempts to listen.
 const RETRY: Duration = Duration::from_secs(10);
 
 /// How long a client may take for the head of a request, also of the next one on a connection.
@@ -54,7 +54,6 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// The user id if the system does not report one.
 const NOBODY: u32 = 65_534;
 
-/// Serves a Unix socket, on which accounts have this scope, until it is dropped.
 pub(super) async fn serve_socket(listener: UnixListener, scope: Scope, router: Router) {
     let mut clients = JoinSet::new();
     let mut places = Places::new();
@@ -101,15 +100,10 @@ pub(super) async fn serve(address: SocketAddr, tls: Option<TlsFiles>, router: Ro
 }
 
 pub(super) async fn accept(listener: TcpListener, tls: Option<Renewal>, router: Router) {
-    match tls {
-        Some(renewal) => {
-            let acceptor = renewal.acceptor();
-            tokio::select! {
-                () = renewal.run() => {}
-                () = accept_with(listener, Some(acceptor), router) => {}
-            }
-        }
-        None => accept_with(listener, None, router).await,
+    let acceptor = tls.as_ref().map(Renewal::acceptor);
+    tokio::select! {
+        Some(()) = OptionFuture::from(tls.map(Renewal::run)) => {}
+        () = accept_with(listener, acceptor, router) => {}
     }
 }
 

@@ -13,7 +13,7 @@ use super::extract::{By, CALL, Json, Path};
 use super::routes::{App, created_or_known, json};
 use crate::operator::{NodeRequest, SessionChange};
 use crate::programs::{
-    OpenSession, Problem, Way, chosen_or_random, floor, not_open, other_owner, owner,
+    OpenSession, Problem, Way, chosen_or_random, floor, named, not_open, other_owner,
 };
 use crate::tokens::Scope;
 
@@ -22,23 +22,17 @@ pub(super) fn request_of(bearer: &Bearer, request_id: &str) -> RequestId {
     Way::Http.request(bearer.identity.as_bytes(), request_id)
 }
 
-/// What a call or session with or without a right of access needs.
 pub(super) fn scope(access: bool) -> (Scope, Access) {
     if access { (Scope::Access, Access::Granted) } else { (Scope::Call, Access::Public) }
 }
 
-fn named(id: &str) -> Result<RequestId, Problem> {
-    RequestId::parse(id).ok_or_else(not_open)
-}
-
 fn check_owner(bearer: &Bearer, id: RequestId) -> Result<(), Problem> {
-    if owner(&bearer.identity) == id.owner {
+    if Way::Http.owner(bearer.identity.as_bytes()) == id.owner {
         return Ok(());
     }
     Err(other_owner("the session was opened with another token"))
 }
 
-/// Opens a session for the bearer of a token; returns it, and whether it is new.
 pub(super) async fn open_for(
     app: &App,
     bearer: &Bearer,

@@ -15,7 +15,7 @@ use tracing::{info, trace, warn};
 
 use super::addresses::AddressChanges;
 use super::gate::Gate;
-use super::gather::{self, Traffic};
+use super::gather::{self, Shared, Traffic};
 use super::seal::Seal;
 use super::socket::{self, DatagramSockets};
 use super::{Common, Count, MeshEvent, Note, PacketSettings};
@@ -57,7 +57,6 @@ pub(super) struct DatagramTask {
     /// While datagrams to everybody do not leave: when the sockets are opened again.
     reopen_at: Option<Instant>,
     traffic: Traffic,
-    /// The latest datagram to everybody, which comes back.
     echo: Vec<u8>,
     unreadable: Bucket,
     log: Gate<&'static str>,
@@ -159,7 +158,7 @@ impl DatagramTask {
                 outgoing = self.outgoing.recv() => Step::Send(outgoing),
                 ready = own.readable() => Step::Own(ready),
                 ready = shared.readable() => Step::Shared(ready),
-                () = &mut gathered, if shared.is_gathered() => Step::Gathered,
+                () = &mut gathered, if matches!(shared, Shared::Gathered(_)) => Step::Gathered,
                 () = self.changes.changed() => Step::AddressesChanged,
             };
             let has_looked = !matches!(step, Step::Own(_));

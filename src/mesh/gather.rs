@@ -32,12 +32,10 @@ pub(crate) fn gather_time(times: &MeshTimes) -> Option<Duration> {
     (time >= SHORTEST).then_some(time)
 }
 
-/// How much has come in lately, not counting one's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rate {
     /// At most one peer's: to gather them would cost more wake-ups.
     Low,
-    /// Gathered while nothing is urgent.
     Middle,
     /// Gathered, urgent or not: links carry changes at once.
     High,
@@ -59,7 +57,6 @@ pub(super) struct Traffic {
 }
 
 impl Traffic {
-    /// The rate is judged this often.
     const JUDGE_EVERY: Duration = Duration::from_millis(500);
     /// The fewest in that time for each rate, halfway between two sizes of a fleet: a peer with the
     /// usual beacon period sends 20. So two peers or more are a middle rate, and five a high one.
@@ -135,7 +132,6 @@ pub(super) fn is_urgent(beacon: &Beacon) -> bool {
     seeks || elects || tells || beacon.probe
 }
 
-/// The socket that receives broadcasts.
 #[derive(Debug)]
 pub(super) enum Shared {
     /// Each datagram wakes the process.
@@ -145,13 +141,6 @@ pub(super) enum Shared {
 }
 
 impl Shared {
-    pub(super) fn is_gathered(&self) -> bool {
-        match self {
-            Self::Awaited(_) => false,
-            Self::Gathered(_) => true,
-        }
-    }
-
     /// Lets datagrams wait, or wake the process.
     pub(super) fn let_wait(self, may_wait: bool) -> io::Result<Self> {
         match (self, may_wait) {
@@ -195,7 +184,6 @@ mod tests {
 
     const MS: fn(u64) -> Duration = Duration::from_millis;
 
-    /// Traffic that was judged after this many datagrams, and when.
     fn judged(gather_time: Option<Duration>, count: u32) -> (Traffic, Instant) {
         let start = Instant::now();
         let mut traffic = Traffic::new(gather_time, start);

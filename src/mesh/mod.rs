@@ -38,7 +38,6 @@ mod event;
 mod gate;
 mod gather;
 mod greeting;
-mod interface;
 mod keys;
 mod link;
 mod links;
@@ -61,7 +60,7 @@ use tokio::sync::mpsc;
 use tokio::task::{JoinError, JoinSet};
 use tracing::{error, info, trace, warn};
 
-pub(crate) use self::addresses::{OwnAddress, Residence};
+pub(crate) use self::addresses::{OwnAddress, Residence, address_of, mac_of};
 pub(crate) use self::count::{Count, Counters};
 use self::datagram::{Channel, DatagramTask, Outgoing};
 pub(crate) use self::event::Cable;
@@ -69,7 +68,6 @@ pub use self::event::MeshEvent;
 use self::event::Note;
 use self::gate::Gate;
 pub(crate) use self::gather::gather_time;
-pub(crate) use self::interface::{address_of, mac_of};
 use self::link::LinkEnd;
 use self::links::Links;
 pub(crate) use self::packets::PacketSettings;
@@ -89,7 +87,6 @@ pub(crate) const INBOX: usize = 1024;
 /// How long the shutdown of the mesh may take; what is still queued then is dropped.
 pub(crate) const SHUT_DOWN_LIMIT: Duration = Duration::from_secs(1);
 
-/// What a task ends with: why its end is a failure, if it is one.
 type Loss = Option<&'static str>;
 
 enum Step {
@@ -116,7 +113,6 @@ pub struct Mesh {
     packets: Option<mpsc::Sender<Outgoing>>,
     links: Links,
     inbox: mpsc::Receiver<Note>,
-    /// The sequence of the latest beacon, which packets name.
     beacon: Arc<AtomicU64>,
     dial_log: Gate<NodeId>,
     replay_log: Gate<()>,
@@ -405,7 +401,6 @@ fn length<T>(queue: &mpsc::Sender<T>) -> usize {
     queue.max_capacity() - queue.capacity()
 }
 
-/// Why a task's end is a failure, if it is one.
 fn failure(ended: Result<Loss, JoinError>) -> Option<String> {
     match ended {
         Ok(loss) => loss.map(str::to_owned),

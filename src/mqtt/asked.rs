@@ -8,14 +8,13 @@ use liftmesh_api::{CallWish, RobotTrip};
 use serde::Deserialize;
 
 use crate::operator::SessionChange;
-use crate::programs::{OpenSession, Problem, check_id, floor, not_open};
+use crate::programs::{OpenSession, Problem, check_id, floor, named};
 
 /// The longest payload, in bytes.
 const LONGEST: usize = 4 * 1024;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Inbox {
-    /// For calls of passengers and trips of robots.
     Calls,
     /// For a robot's session, from its opening to its end.
     Sessions,
@@ -122,7 +121,6 @@ impl Inbox {
 }
 
 impl Asked {
-    /// Whether it opens a session, or is about one.
     pub(super) fn is_of_robot(&self) -> bool {
         !matches!(self, Self::Call { .. })
     }
@@ -135,10 +133,6 @@ impl Asked {
             Self::Change { id, .. } => (None, Some(*id)),
         }
     }
-}
-
-fn named(id: &str) -> Result<RequestId, Problem> {
-    RequestId::parse(id).ok_or_else(not_open)
 }
 
 /// The broker may deliver a message twice, and a second session would have a second car.

@@ -38,7 +38,6 @@ pub(super) const WINDOW: u16 = 32;
 /// How many messages with acknowledgement the broker may have on their way to this node.
 const RECEIVE_WINDOW: u16 = 64;
 
-/// How often the broker is asked for a sign of life.
 const KEEP_ALIVE: Duration = Duration::from_secs(5);
 
 /// How long a broker may be silent, which answers each keep-alive.
@@ -197,7 +196,6 @@ impl Line {
         })
     }
 
-    /// The next packet that comes; meanwhile, what waits is sent.
     async fn packet(&mut self) -> Result<Packet, End> {
         let stream = match &mut self.state {
             State::Connecting(connecting) => {
@@ -236,10 +234,6 @@ impl Line {
 
     pub(super) fn has_room(&self) -> bool {
         self.is_connected() && self.sent.len() < self.window
-    }
-
-    pub(super) fn unacknowledged(&self) -> usize {
-        self.sent.len()
     }
 
     /// The messages that the broker has not acknowledged, the oldest first. It may have them.
@@ -295,7 +289,6 @@ impl Line {
         timeout(END_LIMIT, ended).await.ok();
     }
 
-    /// A number that no message on its way has.
     fn number(&mut self) -> u16 {
         loop {
             self.last_number = self.last_number.checked_add(1).unwrap_or(1);
@@ -340,7 +333,6 @@ fn poll_send(
     stream.poll_flush_unpin(task)
 }
 
-/// Connects, and returns what the broker answers, which has accepted.
 async fn connect(options: MqttOptions, access: Access) -> Result<(Stream, ConnAck), End> {
     let (options, tls) = access.apply(options).await.map_err(End::of)?;
     let late = |_elapsed| End::of("the broker did not accept the connection in time");

@@ -37,11 +37,10 @@ impl Presence {
         }
     }
 
-    /// Says that the node is there no longer, and ends.
     pub(super) async fn finish(mut self) {
         self.say("offline");
         let told = async {
-            while self.connection.line().is_some_and(|line| line.unacknowledged() > 0) {
+            while self.connection.line().is_some_and(|line| line.messages().next().is_some()) {
                 self.connection.next().await.ok();
             }
         };

@@ -120,7 +120,6 @@ impl Session {
     /// Ends it in an orderly way, once the broker has the events and answers that wait; the session
     /// stays for the next node. Those that the broker does not take in time are counted as dropped.
     pub(super) async fn finish(mut self) {
-        // The next node says what is so now.
         self.board = Board::default();
         let sent = async {
             while self.unsent() > 0 && self.connection.line().is_some() {
@@ -143,10 +142,9 @@ impl Session {
         self.connection.finish().await;
     }
 
-    /// How many messages wait for the broker, or for its acknowledgement.
     fn unsent(&mut self) -> usize {
         let waiting = self.events.len() + self.answers.len() + self.board.due();
-        waiting + self.connection.line().map_or(0, |line| line.unacknowledged())
+        waiting + self.connection.line().map_or(0, |line| line.messages().count())
     }
 
     fn on_connected(&mut self) {

@@ -53,7 +53,6 @@ impl PlacedCall {
     }
 }
 
-/// Whether an id of a request is one: 1 to 64 bytes without control characters.
 pub(crate) fn check_id(id: &str) -> Result<(), Problem> {
     if (1..=LONGEST_ID).contains(&id.len()) && !id.chars().any(char::is_control) {
         return Ok(());
@@ -62,7 +61,6 @@ pub(crate) fn check_id(id: &str) -> Result<(), Problem> {
     Err(Problem::malformed(detail))
 }
 
-/// The id of a request that has none is like no other.
 pub(crate) fn chosen_or_random(id: Option<String>) -> Result<String, Problem> {
     let Some(id) = id else {
         return Ok(format!("{:016x}", getrandom::u64().map_err(|_none| Problem::no_answer())?));

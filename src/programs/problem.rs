@@ -58,7 +58,6 @@ impl Problem {
         Self::unavailable("busy", detail)
     }
 
-    /// The node's loop does not answer, or not in time.
     pub(crate) fn no_answer() -> Self {
         Self::unavailable(NO_ANSWER, "the node does not answer; it may be stopping")
     }

@@ -11,9 +11,7 @@ use liftmesh_api::RobotTrip;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::placed::Way;
 use super::problem::Problem;
-use crate::tokens::TokenHash;
 
 /// How long a door is held open if the robot does not say.
 const USUAL_HOLD: u16 = 30;
@@ -70,9 +68,9 @@ impl OpenSession {
     }
 }
 
-/// What the fleet calls the bearer of this identity. Who has opened a session is told by its name.
-pub(crate) fn owner(identity: &TokenHash) -> u32 {
-    Way::Http.owner(identity.as_bytes())
+/// The session of this name.
+pub(crate) fn named(id: &str) -> Result<RequestId, Problem> {
+    RequestId::parse(id).ok_or_else(not_open)
 }
 
 pub(crate) fn floor(index: u8) -> Result<Floor, Problem> {

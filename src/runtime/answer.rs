@@ -14,7 +14,7 @@ use crate::journal::{Account, AuditEvent, Journal, Work};
 use crate::log;
 use crate::mqtt::Mqtt;
 use crate::operator::{FaultInjection, Request, TokenError};
-use crate::programs::owner;
+use crate::programs::Way;
 use crate::tokens::{Change as TokenChange, Tokens};
 
 impl Running {
@@ -94,7 +94,7 @@ impl Running {
         for token in
             before.iter().filter(|token| !after.iter().any(|other| other.hash == token.hash))
         {
-            self.node.handle_owner_revoked(owner(&token.hash), now);
+            self.node.handle_owner_revoked(Way::Http.owner(token.hash.as_bytes()), now);
         }
     }
 
