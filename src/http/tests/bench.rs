@@ -75,7 +75,6 @@ pub(super) enum Told {
     Keep(Changes),
 }
 
-/// The node's loop: a brain with a car at the lowest floor.
 struct Brain {
     node: Node,
     began: Instant,

@@ -171,7 +171,6 @@ async fn a_lost_journal_can_only_be_cleared_at_the_computer() {
     }
 }
 
-/// Another node says where the latch is.
 #[tokio::test]
 async fn a_node_that_runs_clears_no_hang_of_another() {
     let side = Side::with(LOOPBACK, Some(full_status()), Vec::new());
