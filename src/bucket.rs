@@ -25,12 +25,10 @@ impl Bucket {
         is_allowed
     }
 
-    /// One that was taken does not count.
     pub(crate) fn give_back(&mut self) {
         self.level = (self.level + 1.0).min(self.burst);
     }
 
-    /// Whether it is as if it had never been used.
     pub(crate) fn is_full(&mut self, now: Instant) -> bool {
         self.fill(now);
         self.level >= self.burst

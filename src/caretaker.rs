@@ -42,7 +42,6 @@ pub enum Outcome {
     Stopped,
 }
 
-/// Why the caretaker does not serve. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum CaretakerError {
     #[error(

@@ -15,7 +15,6 @@ use zeroize::Zeroizing;
 /// More than a secret or a file of certificates needs, in bytes.
 const LONGEST: u64 = 1024 * 1024;
 
-/// Why a secret or a certificate can't be used. Nothing was sent.
 #[derive(Debug, thiserror::Error)]
 pub enum CredentialsError {
     #[error("{}: {source}", path.display())]
@@ -53,7 +52,6 @@ pub(crate) fn password(path: &Path) -> Result<Zeroizing<String>, CredentialsErro
     Ok(Zeroizing::new(word.to_owned()))
 }
 
-/// A client that trusts the authorities of a file, or else the system's.
 pub(crate) fn tls(ca_file: Option<&Path>) -> Result<ClientConfig, CredentialsError> {
     let mut authorities = RootCertStore::empty();
     if let Some(path) = ca_file {

@@ -66,14 +66,12 @@ pub(crate) fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     }
 }
 
-/// The text of a file of the data directory, opened as by [`open`].
 pub(crate) fn read_text(path: &Path) -> io::Result<String> {
     let mut text = String::new();
     open(path, OpenOptions::new().read(true))?.read_to_string(&mut text)?;
     Ok(text)
 }
 
-/// Whether something other than a regular file is there.
 pub(crate) fn is_irregular(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|found| !found.is_file())
 }

@@ -8,7 +8,6 @@ use prometheus::core::Collector;
 use prometheus::{IntCounter, IntCounterVec, IntGauge, Opts};
 use tokio::sync::watch;
 
-/// How many refused topics are shown, as callers choose some.
 const TOPICS: usize = 64;
 
 /// The topics that the broker refuses, on any connection of the node.
@@ -33,7 +32,6 @@ impl RefusedTopics {
 pub(super) enum CallOutcome {
     /// There is an order, or there will be, or none was needed.
     Taken,
-    /// It was one that had been answered before.
     Repeated,
     Refused,
     /// The broker does not keep it, and there were too many.
@@ -56,7 +54,6 @@ impl CallOutcome {
 /// Counted as it happens; clones count together.
 #[derive(Debug, Clone)]
 pub(crate) struct Counted {
-    /// Whether the node publishes.
     pub(super) connected: IntGauge,
     pub(super) published: IntCounter,
     pub(super) events_dropped: IntCounter,

@@ -41,7 +41,6 @@ pub(crate) struct Offline {
 }
 
 impl Offline {
-    /// `node` is the node's name, if configured.
     pub(crate) fn open(data_dir: &Path, node: Option<NodeId>) -> Result<Self, OfflineError> {
         check_user(data_dir)?;
         let claim = Claim::new(data_dir).map_err(|error| refused(data_dir, error))?;

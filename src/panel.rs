@@ -43,7 +43,6 @@ impl Panel {
         self.events.recv().await
     }
 
-    /// Stops the motor as the last command, and ends the line.
     pub(crate) async fn close(self) {
         let Self { events, line, .. } = self;
         drop(events);

@@ -12,7 +12,6 @@ use elevator_fleet::model::{Call, Dot, Timestamp};
 use elevator_fleet::node::{Press, Pressed, Report};
 use liftmesh_api::{PressFate, PressStatus, Presses};
 
-/// How many presses are remembered; the oldest ones are forgotten.
 const MOST_PRESSES: usize = 512;
 
 #[derive(Debug, Default)]
@@ -35,7 +34,6 @@ struct Entry {
 }
 
 impl PressLog {
-    /// The presses, the oldest first, at this moment of both clocks.
     pub(crate) fn latest(
         &self,
         is_promised: impl Fn(Dot, &Call) -> bool,

@@ -46,7 +46,6 @@ pub(crate) const QUIT: Key = ("q", "quit", "end");
 #[derive(Debug)]
 pub(crate) struct Picture<'a> {
     pub(crate) title: Line<'a>,
-    /// What stands below the title, and in how many lines.
     pub(crate) told: (Line<'a>, u16),
     pub(crate) bank: Bank<'a>,
     pub(crate) nodes: Vec<Node<'a>>,
@@ -87,7 +86,6 @@ impl Choice {
     }
 }
 
-/// Becomes true once a signal wants the program to end.
 pub(crate) fn ending() -> io::Result<Arc<AtomicBool>> {
     let wanted = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
@@ -157,7 +155,6 @@ fn divide(bank: &Bank<'_>, body: Rect) -> [Rect; 2] {
     Layout::horizontal([Constraint::Length(shafts), Constraint::Min(0)]).areas(body)
 }
 
-/// The first item to show if not all fit, so that the chosen one is visible.
 fn first_shown(chosen: usize, shown: usize, all: usize) -> usize {
     chosen.saturating_sub(shown / 2).min(all.saturating_sub(shown))
 }

@@ -19,7 +19,6 @@ const PREFIX: &str = "liftmesh-key-1-";
 #[derive(Clone)]
 pub(crate) struct KeyText(Zeroizing<[u8; SECRET]>);
 
-/// Why a key file can't be used.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
     #[error("fleet key {}: {source}", path.display())]

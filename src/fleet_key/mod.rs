@@ -79,7 +79,6 @@ impl fmt::Display for KeyFiles {
     }
 }
 
-/// The keys of a node, each from the moment it can be read.
 #[derive(Debug)]
 pub struct Keys {
     files: KeyFiles,
@@ -98,7 +97,6 @@ struct Known {
 }
 
 impl Keys {
-    /// The keys in these files, for a node that runs as the user of this process.
     #[must_use]
     pub fn new(files: KeyFiles, fleet: FleetName, address: Ipv4Addr) -> Self {
         Self { files, fleet, address, user: geteuid().as_raw(), known: watch::Sender::new(None) }
@@ -144,7 +142,6 @@ impl Keys {
 
     /// Waits until the first attempt to read them has ended.
     pub(crate) async fn tried(&self) {
-        // It can't fail: the sender is here.
         self.known.subscribe().wait_for(Option::is_some).await.ok();
     }
 

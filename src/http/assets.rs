@@ -11,7 +11,6 @@ const POLICY: &str = "default-src 'self'; base-uri 'none'; form-action 'none'; \
                       frame-ancestors 'none'; object-src 'none'";
 
 struct Asset {
-    /// The path below `web/`.
     name: &'static str,
     content_type: &'static str,
     bytes: &'static [u8],
@@ -71,12 +70,10 @@ const ASSETS: &[Asset] = assets! {
     "vendor/uplot.js": SCRIPT,
 };
 
-/// `GET /`
 pub(super) async fn index() -> Response {
     serve("index.html")
 }
 
-/// `GET /assets/…`
 pub(super) async fn asset(Path(name): Path<String>) -> Response {
     serve(&name)
 }

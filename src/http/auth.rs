@@ -29,7 +29,6 @@ pub(super) struct Local {
 #[derive(Debug, Clone)]
 pub(super) struct Bearer {
     pub(super) name: String,
-    /// Tells one bearer from another, even of the same name.
     pub(super) identity: TokenHash,
     pub(super) scope: Scope,
     pub(super) account: Account,
@@ -122,7 +121,6 @@ pub(super) struct Pass {
 }
 
 impl Pass {
-    /// Completes once the token is revoked or has expired. Cancel-safe.
     pub(super) async fn ended(&mut self) {
         let Some(hash) = &self.token else { return pending().await };
         loop {

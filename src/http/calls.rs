@@ -16,7 +16,6 @@ use super::sessions;
 use crate::operator::{NodeRequest, called};
 use crate::programs::{OpenSession, PlacedCall, Problem, chosen_or_random, id_reused};
 
-/// Places a passenger's call for the bearer of a token; returns also whether it is a new one.
 async fn place(
     app: &App,
     bearer: &Bearer,

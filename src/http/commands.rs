@@ -57,7 +57,6 @@ struct LatchSchema {
     recorded: Option<String>,
 }
 
-/// Operator and reason, as the audit log takes them.
 pub(super) fn checked(
     operator: &str,
     reason: Option<&str>,
@@ -123,7 +122,6 @@ pub(super) async fn clear_hang(
     Ok(json(StatusCode::OK, &latched.clear(&car, by, bearer.account).await?))
 }
 
-/// Why a running node clears no hang of this car.
 fn not_cleared(status: &Status, car: &NodeId) -> Problem {
     let lost = status.lost.iter().find(|lost| lost.node == *car && lost.role == Role::Cabin);
     // One that has just hung still counts as a peer for a moment.

@@ -23,7 +23,6 @@ const APART: u64 = 30;
 #[derive(Debug)]
 pub(super) struct Numbered {
     id: EventId,
-    /// It is of the fleet itself, and its mark its own.
     is_of_fleet: bool,
     event: Event,
     frame: OnceLock<Frame>,
@@ -40,14 +39,12 @@ pub(super) struct EventId {
 /// The latest event of the fleet, not of the node alone: other nodes have it, too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Mark {
-    /// When, in seconds since 1970: the same thing may happen again.
     at: u64,
     /// What, as a hash.
     what: u32,
 }
 
 impl Mark {
-    /// `None` for an event of this node alone.
     fn of(report: &Report, at: SystemTime) -> Option<Self> {
         let what = match report {
             Report::Placed { call, press, .. } => format!("placed {call} {press:?}"),
@@ -103,7 +100,6 @@ pub(super) struct Subscription {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Since {
-    /// From here on.
     Now,
     /// After the one with this name, as far as they are kept. If it is of another node, or of another
     /// run of this one, after the same event of the fleet, or from here on if that is not kept. `None`
@@ -127,14 +123,12 @@ pub(super) struct EventLog {
 }
 
 impl EventLog {
-    /// `boot` tells this run of the node from others.
     pub(super) fn new(source: broadcast::Receiver<Event>, boot: u64, counted: Counted) -> Self {
         let (live, _) = broadcast::channel(EVENTS);
         let (mark, kept) = (Mark::default(), VecDeque::new());
         Self { boot, last: 0, mark, kept, source, live, counted }
     }
 
-    /// Numbers events until the node ends.
     pub(super) async fn run(mut self, mut wishes: mpsc::Receiver<Wish<Self>>) {
         loop {
             tokio::select! {
@@ -164,7 +158,6 @@ impl EventLog {
             self.kept.pop_front();
         }
         self.kept.push_back(Arc::clone(&event));
-        // There may be no client.
         drop(self.live.send(event));
     }
 

@@ -31,10 +31,8 @@ use crate::operator::{Event, NodeLoop};
 use crate::programs::Problem;
 use crate::tokens::{Scope, StoredTokens, Tokens};
 
-/// The bound of the queue of handlers that want the tokens of now.
 const QUEUE: usize = 32;
 
-/// A stream says that often that the latch is there, as a sign of life.
 const REFRESH: Duration = Duration::from_secs(2);
 
 /// After the latch was cleared, for the answer to be on its way.
@@ -52,7 +50,6 @@ pub(super) struct Latched {
     cleared: watch::Sender<bool>,
 }
 
-/// Serves until somebody has cleared the latch here.
 pub(crate) async fn serve(
     listener: TcpListener,
     endpoint: Endpoint,
@@ -110,7 +107,6 @@ impl Latched {
         Arc::clone(&self.state.borrow())
     }
 
-    /// The latch as the only message of a stream, at once and from here on.
     pub(super) fn follow(&self) -> (Frame, watch::Receiver<Frame>) {
         (self.frames.borrow().clone(), self.frames.clone())
     }
@@ -121,7 +117,6 @@ impl Latched {
         Problem::unavailable("latched", format!("node {} does not run: {text}", state.node))
     }
 
-    /// Waits until the tokens are as they are on the disk.
     pub(super) async fn refresh(&self) {
         let (done, refreshed) = oneshot::channel();
         if self.outdated.send(done).await.is_ok() {
@@ -202,7 +197,6 @@ impl Keeper {
         }
     }
 
-    /// Finds which tokens count, and whether one of them can clear the latch.
     pub(super) async fn refresh(&mut self) {
         let tokens = self.tokens.get().await.cloned().unwrap_or_default();
         let usable = Some(tokens.has(Scope::Operate, SystemTime::now()));

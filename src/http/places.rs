@@ -57,7 +57,6 @@ impl Share {
     }
 }
 
-/// A permit of one's own share, and one of that of all.
 type Permits = [OwnedSemaphorePermit; 2];
 
 fn permits(shares: &[Arc<Share>; 2], of: fn(&Share) -> &Arc<Semaphore>) -> Option<Permits> {
@@ -80,7 +79,6 @@ pub(super) struct Place {
     pub(super) is_spare: bool,
 }
 
-/// The place of a client of an event stream; it is free again when this is dropped.
 #[derive(Debug)]
 pub(super) struct Seat {
     _permits: Permits,

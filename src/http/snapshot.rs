@@ -20,10 +20,8 @@ use crate::operator::NodeLoop;
 use crate::programs::{Problem, remove_fields};
 use liftmesh_api::{Flights, State, views};
 
-/// Between two requests to the node's loop, at least.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Between two published states, at least.
 const PERIOD: Duration = Duration::from_millis(200);
 
 /// The state is published this often even where only ages have changed, as a sign of life.
@@ -121,7 +119,6 @@ impl Looker {
                     }
                     let look = self.look().await;
                     for wish in batch.drain(..) {
-                        // A client that has gone does not need it.
                         drop(wish.send(look.clone()));
                     }
                     if let (true, Ok(look)) = (is_followed, look) {
@@ -161,7 +158,6 @@ impl Looker {
     }
 }
 
-/// Whether a position changes by itself.
 fn is_moving(status: &Status) -> bool {
     views(status).any(|(_, view)| matches!(view.phase, CarPhase::Moving { .. }))
 }

@@ -110,7 +110,6 @@ impl Collector {
         warn!(events, "events came too fast: the statistics may lack calls");
     }
 
-    /// A loop that does not answer has nothing to look at.
     async fn look(&mut self) {
         if let Ok(look) = self.looks.take().await {
             let slot = Slot::of(SystemTime::now());

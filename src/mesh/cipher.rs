@@ -11,7 +11,6 @@ use tokio_util::codec::{Decoder, Encoder, LengthDelimitedCodec};
 /// Fresh keys for each link, which only somebody with the fleet key can agree on.
 const PATTERN: &str = "Noise_NNpsk0_25519_ChaChaPoly_BLAKE2s";
 
-/// How many bytes encryption adds to a message.
 const TAG: usize = 16;
 
 #[derive(Debug, thiserror::Error)]

@@ -28,7 +28,6 @@ impl<K: Ord + Clone> Gate<K> {
         Self::new(20, Duration::from_mins(1))
     }
 
-    /// So many of each kind at once, and in each period.
     pub(super) fn new(burst: u32, period: Duration) -> Self {
         Self { burst: burst.into(), period, kinds: BTreeMap::new() }
     }
@@ -50,7 +49,6 @@ impl<K: Ord + Clone> Gate<K> {
         bucket.take(now)
     }
 
-    /// The latest of this kind does not count.
     pub(super) fn give_back(&mut self, kind: &K) {
         if let Some(bucket) = self.kinds.get_mut(kind) {
             bucket.give_back();

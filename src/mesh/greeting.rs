@@ -43,7 +43,6 @@ pub(super) enum GreetingError {
     Unfit(Cow<'static, str>),
 }
 
-/// Connects and exchanges hellos, within the time limits for either.
 pub(super) async fn dial(
     settings: &MeshSettings,
     peer: &NodeId,
@@ -117,7 +116,6 @@ impl Connection {
         })
     }
 
-    /// Says who dials, and hears who answers.
     async fn introduce(
         mut self,
         settings: &MeshSettings,

@@ -45,7 +45,6 @@ impl LinkEnd {
     pub(super) const HERE: Self = Self::Sound("closed by this node");
     pub(super) const THERE: Self = Self::Sound("closed by the peer");
 
-    /// Whether the peer sent something that is not a frame.
     pub(super) fn is_malformed(&self) -> bool {
         match self {
             Self::Wire(_) | Self::SecondHello => true,

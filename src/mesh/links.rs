@@ -135,7 +135,6 @@ impl Links {
         }
     }
 
-    /// Ends a link at once; the node gets an event.
     fn give_up(&mut self, link: LinkId, end: &LinkEnd) {
         if let Some(known) = self.open.get(&link) {
             known.task.abort();
@@ -165,7 +164,6 @@ impl Links {
         }
     }
 
-    /// Drops the state of a link; returns whether there was any.
     fn forget(&mut self, link: LinkId, end: &LinkEnd) -> bool {
         let Some(Link { peer, .. }) = self.open.remove(&link) else {
             return false;

@@ -20,7 +20,6 @@ pub struct PacketSettings {
     /// Whether there are devices without the fleet key: packets are sent and accepted without it as
     /// well. Of what arrives without it only readings count (V12).
     pub(crate) foreign_devices: bool,
-    /// The network interface to which the sockets are bound, if to one by name.
     pub(crate) interface: Option<String>,
 }
 
@@ -35,7 +34,6 @@ impl PacketSettings {
         SocketAddrV4::new(self.group.unwrap_or(*broadcast.ip()), self.port)
     }
 
-    /// Opens the sockets at the start; `None` if the node's address isn't there yet.
     pub(super) fn at_start(
         &self,
         settings: &MeshSettings,

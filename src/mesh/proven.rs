@@ -7,7 +7,6 @@ use std::net::Ipv4Addr;
 use elevator_fleet::wire::Nonce;
 use tokio::sync::watch;
 
-/// The address and the incarnation of each peer that counts.
 pub(crate) type Peers = BTreeSet<Incarnation>;
 
 pub(super) type Incarnation = (Ipv4Addr, Nonce);
@@ -33,12 +32,10 @@ impl Proven {
             if let Some(latest) = known.get_mut(&incarnation) {
                 *latest = (*latest).max(Some(sequence));
             }
-            // Nobody waits for it.
             false
         });
     }
 
-    /// The highest sequence that was heard of this peer; `None` if it is none.
     pub(super) fn latest(&self, peer: Incarnation) -> Option<u64> {
         self.0.borrow().get(&peer).copied().flatten()
     }

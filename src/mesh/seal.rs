@@ -89,7 +89,6 @@ impl Seal {
         }
     }
 
-    /// Notes this packet, unless it was received before or is too old to know.
     fn is_new(&mut self, peer: Incarnation, sequence: u64) -> bool {
         if self.received.len() >= INCARNATIONS {
             self.received.retain(|known, _| *known == peer || self.proven.latest(*known).is_some());
@@ -127,7 +126,6 @@ mod tests {
         Seal::new(&own, EVERYBODY, Arc::default(), Proven::default())
     }
 
-    /// A packet of the node to this address, sealed after this beacon.
     fn vote(seal: &mut Seal, beacon: u64, to: Ipv4Addr) -> Vec<u8> {
         seal.beacon.store(beacon, Ordering::Relaxed);
         seal.seal(b"vote", to, keyring(7).sent().expect("a key"))
@@ -152,7 +150,6 @@ mod tests {
         let replayed = Err(Count::Replayed);
         assert_eq!(open(&mut receiver, &first, PEER), Err(Count::Unproven));
         prove(&receiver, 2, 1);
-        // The first was overtaken.
         for (packet, from, expected) in [
             (&second, PEER, Ok(())),
             (&second, PEER, replayed),
@@ -163,7 +160,6 @@ mod tests {
         ] {
             assert_eq!(open(&mut receiver, packet, from), expected);
         }
-        // The peer is lost for a moment.
         prove(&receiver, 3, 1);
         assert_eq!(open(&mut receiver, &third, PEER), Err(Count::Unproven));
         prove(&receiver, 2, 1);

@@ -152,7 +152,6 @@ pub(super) fn listener(address: Ipv4Addr, port: u16) -> io::Result<TcpListener> 
     socket.listen(BACKLOG)
 }
 
-/// Connects from the node's own address, so that the peer sees its identity.
 pub(super) async fn connect(from: Ipv4Addr, to: SocketAddrV4) -> io::Result<TcpStream> {
     let socket = TcpSocket::new_v4()?;
     socket.bind((from, 0).into())?;

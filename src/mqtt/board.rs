@@ -57,7 +57,6 @@ impl Board {
         self.0.entry(topic.to_owned()).or_insert_with(|| Slot::removed(now));
     }
 
-    /// The broker may know nothing of it.
     pub(super) fn forget_sent(&mut self, now: Instant) {
         self.0.values_mut().for_each(|slot| slot.due_since = Some(now));
     }

@@ -63,7 +63,6 @@ struct Answered {
 struct Waiting {
     ack: Ack,
     asked: Result<Asked, Problem>,
-    /// The topic of the answer, if there is to be one.
     answer_to: Option<String>,
     correlation: Option<Bytes>,
 }
@@ -107,7 +106,6 @@ pub(super) struct Desk {
     node_loop: NodeLoop,
     prefix: Prefix,
     waiting: VecDeque<Waiting>,
-    /// What was fulfilled and is not acknowledged yet.
     held: Vec<(Ack, Awaited)>,
     next_at: Instant,
 }
@@ -208,7 +206,6 @@ impl Desk {
         self.held.extract_if(.., is_settled).map(|(ack, _)| ack).collect()
     }
 
-    /// Does what a client asks for whose answers go to this topic.
     async fn fulfil(&self, asked: Asked, answer_to: &str) -> Result<Done, Problem> {
         let (session, trip, outcome) = match asked {
             Asked::Call { form, request_id } => {

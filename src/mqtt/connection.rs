@@ -19,7 +19,6 @@ const YIELD: Duration = Duration::from_secs(2);
 /// After this, a connection was a good one: the next retry is quick again.
 const GOOD: Duration = Duration::from_secs(10);
 
-/// Between two warnings about what the broker refuses.
 const WARN_PERIOD: Duration = Duration::from_mins(1);
 
 pub(super) struct Connection {
@@ -32,7 +31,6 @@ pub(super) struct Connection {
     retry_at: Instant,
     wait: Duration,
     connected_at: Option<Instant>,
-    /// The log has been told that it fails.
     is_known_to_fail: bool,
     warned_at: Option<Instant>,
 }

@@ -55,7 +55,6 @@ use crate::side::{LEFTOVERS, Side};
 
 const BLOCKING_THREADS: usize = 2;
 
-/// Between two looks at the node's state, at least.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// How often a node that does not publish looks at its state, beside the looks after events.
@@ -80,7 +79,6 @@ pub(crate) struct MqttSettings {
     pub(crate) kinematics: Kinematics,
 }
 
-/// The running bridge. When this is dropped it ends by itself.
 #[derive(Debug)]
 pub(crate) struct Mqtt {
     pub(crate) side: Side,
@@ -106,7 +104,6 @@ impl Mqtt {
         Ok(Self { side, counted: known })
     }
 
-    /// The topics on which the broker takes nothing from this node.
     pub(crate) fn refused_topics(&self) -> Vec<String> {
         self.counted.refused.list()
     }
@@ -341,7 +338,6 @@ async fn next_of(session: &mut Option<Session>) -> SessionNews {
     }
 }
 
-/// Who of a group publishes, as far as this node knows.
 fn publisher(status: &Status) -> Option<&NodeId> {
     let rotates = status.election.profile().rotates;
     match &status.node_state {

@@ -39,7 +39,6 @@ fn a_press_is_followed_until_it_is_over() {
     let (call, open) = (hall(2), PressFate::Open { promised: false });
     let mut presses = PressLog::default();
     presses.press(call.clone(), Ok(order(1)), 0);
-    // Impatient.
     presses.press(call.clone(), Ok(order(2)), 3);
     let shown = |presses: &PressLog, promised: u64| {
         let is_promised = |press: Dot, of: &Call| press.sequence == promised && *of == call;
@@ -81,7 +80,6 @@ fn a_button_again_with_the_same_result_is_no_other_press() {
     assert_eq!(kept, [(hall(0), 1), (hall(1), 5_000), (hall(2), 5_000)]);
     assert_eq!((presses.ring[1].first, presses.ring[1].last), (at(1), at(5_000)));
     assert_eq!(presses.ring[1].press.map(|press| press.sequence), Some(5_000), "the open order");
-    // The same button with another result is another press.
     for most in 0..MOST_PRESSES {
         presses.press(hall(2), refused(most), 6_000);
     }

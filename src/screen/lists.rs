@@ -27,7 +27,6 @@ pub(crate) struct Node<'a> {
     pub(crate) name: &'a str,
     pub(crate) address: Ipv4Addr,
     pub(crate) state: Label,
-    /// The last two columns.
     pub(crate) more: [Span<'a>; 2],
 }
 
@@ -51,7 +50,6 @@ pub(super) fn heights(nodes: usize, height: u16) -> [Constraint; 3] {
     ]
 }
 
-/// Draws the nodes, as many as there is room for, that of the chosen car among them.
 pub(super) fn draw_nodes(
     nodes: &[Node<'_>],
     chosen: Option<&str>,
@@ -142,7 +140,6 @@ pub(super) fn draw_events(events: &[Entry<'_>], frame: &mut Frame<'_>, area: Rec
 }
 
 impl Entry<'_> {
-    /// As many lines as it takes: the floor or the car often comes last.
     fn lines(&self, width: usize) -> Vec<Line<'_>> {
         let head = Line::from(self.head.clone());
         let room = width.saturating_sub(head.width());

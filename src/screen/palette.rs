@@ -26,7 +26,6 @@ pub(crate) fn lamp(lit: bool) -> Style {
     if lit { KEY } else { FRAME }
 }
 
-/// The body of a car that works, and of one that does not.
 pub(crate) fn car(sound: bool) -> Style {
     Style::new().fg(if sound { CAR } else { RED })
 }

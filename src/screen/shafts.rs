@@ -24,7 +24,6 @@ const MARGIN: u16 = 2;
 /// The room in which the words for a node's state are written out.
 const LONG_ROLE: usize = 10;
 
-/// Lines above and below the shafts.
 const HEAD: u16 = 2;
 const FOOT: u16 = 1;
 
@@ -83,7 +82,6 @@ impl Label {
     }
 }
 
-/// The columns that the shafts would like, and the least in which all are shown.
 pub(super) fn width(bank: &Bank<'_>) -> (u16, u16) {
     let cars = u16::try_from(bank.cars.len()).unwrap_or(u16::MAX);
     let width = |pitch| cars.saturating_mul(pitch).saturating_add(LANDING + 2);
@@ -162,12 +160,10 @@ struct Column {
     x: u16,
     car: u16,
     pitch: u16,
-    /// Where the room for words ends.
     right: u16,
 }
 
 impl View {
-    /// The floors shown, with the line of their sill.
     fn floors(&self, bank: &Bank<'_>) -> impl Iterator<Item = (Floor, u16)> {
         let (bottom, lines, lowest) = (self.area.bottom(), self.lines, self.lowest);
         let shown = self.area.height / lines;
@@ -312,7 +308,6 @@ fn lamp(car: &Cabin<'_>, button: Button, at: (u16, u16), buffer: &mut Buffer) {
     buffer.set_string(at.0, at.1, symbol, palette::lamp(lit));
 }
 
-/// As many figures as fit, or a number where they don't.
 fn people(count: usize, room: usize) -> String {
     match count.to_string() {
         _ if count <= room => "☻".repeat(count),

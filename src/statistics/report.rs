@@ -96,7 +96,6 @@ impl Week {
     }
 }
 
-/// The hour of the day of a quarter, from 0 to 23.
 fn hour_of(slot: Slot, utc_offset: i16) -> usize {
     let minutes = i64::from(slot.0) * 15 + i64::from(utc_offset);
     usize::try_from(minutes.div_euclid(60).rem_euclid(24)).unwrap_or_default()
@@ -182,7 +181,6 @@ mod tests {
         Asked { node: "A".to_owned(), floors: 4, window, utc_offset, at }
     }
 
-    /// A hall call each quarter of two days, and a look at two cars.
     fn tally() -> Tally {
         let mut tally = Tally::default();
         let car = NodeId::new("A").unwrap();

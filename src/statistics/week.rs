@@ -54,7 +54,6 @@ impl Window {
     }
 }
 
-/// What to do on disk, so that it has what is in memory.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Changes {
     pub(crate) changed: Vec<(Slot, Quarter)>,
@@ -107,7 +106,6 @@ impl Week {
         }
     }
 
-    /// What has changed since the last call of [`on_written`](Self::on_written).
     pub(crate) fn changes(&self) -> Changes {
         let changed = self.changed.iter().filter_map(|slot| {
             let quarter = self.quarters.get(slot)?;
@@ -169,7 +167,6 @@ mod tests {
         let lost = 673 - slots(&week, Window::Week).len();
         assert!(lost <= 8, "{lost} quarters are lost");
         assert_eq!(slots(&week, Window::Day).len(), 97);
-        // What is of the wrong years makes room first.
         for slot in NOW.0 + 1..NOW.0 + 9 {
             count(&mut week, Slot(slot));
         }
@@ -184,7 +181,6 @@ mod tests {
         assert_eq!(week.changes().changed.len(), 1);
         week.on_written();
         assert!(week.changes().is_empty());
-        // What the run before has counted is there, and added to the present quarter.
         let mut before = Quarter::default();
         before.record_watch(Duration::from_mins(1));
         week.restore(vec![(Slot(NOW.0 - 1), before.clone()), (NOW, before)], NOW);

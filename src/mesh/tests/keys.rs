@@ -23,7 +23,6 @@ impl Fleet {
         Self { lan: Lan::new(), directory, key }
     }
 
-    /// The settings of a node with these keys.
     fn with_keys(&self, node: u8, keys: &str) -> MeshSettings {
         let files = KeyFiles::parse(keys).expect("a setting");
         let keys = Arc::new(Keys::new(files, fleet(), self.lan.address(node)));

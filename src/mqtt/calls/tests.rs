@@ -192,7 +192,6 @@ async fn calls_that_find_no_room_are_not_taken() {
     let [not_kept, kept] = MOST;
     assert!((0..not_kept).all(|_| push(0)) && !push(0));
     assert!((not_kept..kept).all(|_| push(1)) && !push(1));
-    // The broker delivers them again.
     desk.forget();
     assert_eq!(desk.next_at(), None);
     assert!(desk.push(Inbox::Calls, &message(None, 1, 1, "robot")));

@@ -24,7 +24,6 @@ async fn of_too_many_messages_the_oldest_are_dropped_and_counted() {
     (0..ANSWERS + 3).for_each(|number| session.answer(answer(number)));
     assert_eq!((dropped(&session), session.counted.queued()), ([10, 3, 0], EVENTS + ANSWERS));
     assert_eq!(session.events[0].payload, "event 10");
-    // Answers come first.
     let first = session.next_message().expect("an answer");
     assert_eq!(first.payload, answer(3).payload);
     let author = [("node", "A"), ("term", "3")].map(|(key, is)| (key.to_owned(), is.to_owned()));
