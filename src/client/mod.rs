@@ -280,7 +280,6 @@ impl Client {
         serde_json::from_slice(&bytes).map_err(|error| self.garbled(error))
     }
 
-    /// Sends a request; the head of its answer has arrived.
     async fn open(
         &self,
         method: &Method,

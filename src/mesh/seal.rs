@@ -20,7 +20,6 @@ const MOST_BEHIND: u64 = 64;
 /// Beyond so many incarnations, those that are not peers are forgotten.
 const INCARNATIONS: usize = 512;
 
-/// How many of a peer's latest packets are known.
 const WINDOW: u64 = 64;
 
 /// Seals this node's packets, and opens those of peers, each once.

@@ -86,7 +86,6 @@ enum Said {
 enum Awaited {
     /// The promise or the end of the order for this call.
     Order(Call),
-    /// That the settings outlive this node.
     Settings,
 }
 

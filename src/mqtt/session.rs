@@ -124,7 +124,6 @@ impl Session {
         let sent = async {
             while self.unsent() > 0 && self.connection.line().is_some() {
                 match self.connection.next().await {
-                    // The broker delivers it again.
                     Ok(Heard::Message(_)) => {}
                     heard => drop(self.on_heard(heard)),
                 }

@@ -171,7 +171,6 @@ mod tests {
         tally.record_cars([(&a, CarState::InService)], seconds(0), NOW);
         tally.record_cars([(&a, CarState::InService), (&b, CarState::Down)], seconds(10), NOW);
         tally.record_cars([(&a, CarState::Reserved)], seconds(15), NOW);
-        // The process was suspended.
         tally.record_cars([(&a, CarState::Down)], seconds(500), NOW);
         tally.record_cars([(&a, CarState::Down)], seconds(501), NOW);
         let seen = quarter(&tally);

@@ -78,7 +78,6 @@ async fn a_hello_in_the_name_of_another_address_is_refused() {
     let (mut one, link_of_one, mut two, link_of_two) = linked(&lan).await;
     let mut stranger = stranger(&lan, 9);
     stranger.write_all(&hello_bytes(&lan.settings(2))).expect("sent");
-    // Told who is there, and then closed or reset.
     hung_up(&mut one, stranger).await.ok();
     assert_eq!(one.counters().get(Count::Refused), 1);
     still_carries((&mut two, link_of_two), (&mut one, link_of_one)).await;
