@@ -100,13 +100,13 @@ pub(crate) fn examine(settings: &Settings) -> Vec<Finding> {
         add("panel", panel::panel(panel, running));
     }
     if let Some(reading) = &settings.reading {
-        add(
-            "operator.read_only_socket",
-            match reading.group() {
-                Ok(_) => Verdict::good(format!("{} goes to its group", reading.path.display())),
-                Err(error) => Verdict::of_error(&error, "correct operator.read_only_group"),
-            },
-        );
+        // The running node has the path.
+        let path = |_| if running == Running::Yes { Ok(()) } else { reading.check_path() };
+        let verdict = match reading.group().and_then(path) {
+            Ok(()) => Verdict::good(format!("{} goes to its group", reading.path.display())),
+            Err(error) => Verdict::of_error(&error, "correct the table [operator]"),
+        };
+        add("operator.read_only_socket", verdict);
     }
     if let (Some(address), Some(files)) = (settings.http, &settings.tls) {
         add("http.certificate", certificate::certificate(files, address, owner));

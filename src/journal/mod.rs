@@ -21,7 +21,7 @@ mod writer;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use elevator_fleet::model::NodeId;
 use elevator_fleet::node::{Change, Restored};
@@ -39,10 +39,14 @@ pub(crate) use self::writer::{CommitTimes, Progress, Work, commit_times};
 pub use self::writer::{JournalWriter, SubmitError};
 use crate::latch::file::sync_directory;
 use crate::log;
+use crate::retry;
 use crate::statistics::{Changes, Quarter, Slot};
 
 /// The database keeps no more of its file than this in memory, in bytes.
 const CACHE: usize = 1024 * 1024;
+
+/// How long others may have the journal: a program that reads it, or the node that ends here.
+const READING_LIMIT: Duration = Duration::from_secs(5);
 
 /// What to do if there is no sound journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,7 +99,12 @@ impl Journal {
         make_directory(directory, &path)?;
         // Whatever is opened for writing changes. So a file is looked at in memory first, and one
         // that is not this program's to read is left as it is, to the last byte.
-        let seen = match look(&path, Some(node)) {
+        let looked = retry::while_it_passes(
+            READING_LIMIT,
+            || look(&path, Some(node)),
+            |seen| matches!(seen, Err(JournalError::InUse { .. })),
+        );
+        let seen = match looked {
             Ok(seen) => seen.map(|(_, restored)| restored).unwrap_or_default(),
             Err(JournalError::Damaged { reason, .. }) => {
                 set_aside(directory, &path, &reason);
