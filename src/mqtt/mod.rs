@@ -317,13 +317,14 @@ impl Bridge {
             Ok(None) => {}
             Ok(Some(Handled { acknowledge, answer, outcome })) => {
                 self.counted.calls(outcome).inc();
-                if let Some(answer) = answer {
-                    session.answer(answer);
-                }
+                // A broker that ends the connection over the answer need not deliver the call again.
                 if let Some(ack) = acknowledge {
                     session.acknowledge(&ack);
                 } else {
                     self.next_look = self.next_look.min(self.looked + PAUSE);
+                }
+                if let Some(answer) = answer {
+                    session.answer(answer);
                 }
             }
             Err(NoAnswer) => self.give_up("the node's loop does not answer a call"),
