@@ -11,7 +11,6 @@
 //! happened goes out as [`Occurrence`], [`CarEvent`] and [`Message`].
 
 mod climate;
-mod health;
 mod status;
 
 use std::time::Duration;
@@ -33,7 +32,6 @@ use crate::report::Report;
 use crate::seeded::{SeededBug, is_seeded};
 
 pub use climate::ClimateTimer;
-pub use health::health;
 pub use status::{CarStatus, ClimateStatus, UnitStatus};
 
 const REFUSED_PERIOD: Duration = Duration::from_mins(1);
@@ -373,6 +371,17 @@ impl Cabin {
         let climate = self.inputs.as_ref().map(|inputs| inputs.climate).unwrap_or_default();
         Reading { temperature: climate.temperature, illuminance: climate.illuminance }
     }
+}
+
+/// The health of a node, from 1 to 100, on which its fitness to lead depends (B1): 1 because it
+/// runs, 49 for a disk that works, 30 for a panel that answers, 20 for a car in service.
+///
+/// A master without a disk can't promise orders on its own (P1), and one without a panel drives no
+/// car; a car out of service says little about the node. A node without a car reaches 50.
+#[must_use]
+pub fn health(disk_works: bool, panel_answers: bool, car_in_service: bool) -> u32 {
+    let worth = |is_so: bool, points: u32| if is_so { points } else { 0 };
+    1 + worth(disk_works, 49) + worth(panel_answers, 30) + worth(car_in_service, 20)
 }
 
 #[cfg(test)]

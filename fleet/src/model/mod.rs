@@ -2,7 +2,6 @@
 
 pub(crate) mod bounds;
 mod call;
-mod car_plan;
 mod floor_set;
 mod hang;
 mod identity;
@@ -19,7 +18,6 @@ mod unit;
 mod view;
 
 pub use call::{Call, HallCall};
-pub use car_plan::CarPlan;
 pub use floor_set::FloorSet;
 pub use hang::{HangCause, HangEvidence};
 pub use identity::{Hello, NodeState, Nonce, Protocol, UnknownProtocol};
@@ -34,4 +32,4 @@ pub use record::{Record, RecordState, Service};
 pub use term::Term;
 pub use time::Timestamp;
 pub use unit::{Mac, MacError, Role};
-pub use view::{Availability, CarPhase, CarView, Reason, Unavailable, UnknownReason};
+pub use view::{Availability, CarPhase, CarPlan, CarView, Reason, Unavailable, UnknownReason};

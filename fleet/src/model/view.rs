@@ -1,4 +1,4 @@
-//! What the fleet knows about one car.
+//! What the fleet knows about one car, and what its master wants of it.
 
 use std::fmt;
 use std::time::Duration;
@@ -219,4 +219,13 @@ impl<'de> Deserialize<'de> for Reason {
         }
         text.parse().map(Self::Other).map_err(D::Error::custom)
     }
+}
+
+/// What a car does besides serving its calls. A car that has a call, or can't do it, ignores it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct CarPlan {
+    /// The direction in which a car without passengers begins; `None` if it has no choice.
+    pub direction: Option<Direction>,
+    /// Where it waits if it has no call; `None` if it stays.
+    pub park: Option<Floor>,
 }

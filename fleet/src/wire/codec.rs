@@ -322,4 +322,4 @@ fn bad_encoding() -> WireError {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -5,7 +5,7 @@ use crate::model::{
     CarPlan, CarView, Dot, HallCall, Hello, NodeId, NodeState, Nonce, Record, Term,
 };
 use crate::settings::{Key, Register};
-use crate::wire::codec::CHUNK;
+use crate::wire::codec::{CHUNK, DATAGRAM_BODY, size};
 
 /// A link, as numbered by the driver of the brain. Numbers are never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -169,4 +169,28 @@ pub struct StoreDigest {
     pub digest: u64,
     /// Whether that whole store is on the sender's disk.
     pub durable: bool,
+}
+
+/// By how many bytes the lengths of a beacon's lists can grow as they fill.
+const LENGTHS: usize = 8;
+
+/// What still fits into a beacon, in bytes.
+#[derive(Debug)]
+pub(crate) struct Room(usize);
+
+impl Room {
+    pub(crate) fn left_by(beacon: &Beacon) -> Self {
+        Self(DATAGRAM_BODY.saturating_sub(size(beacon) + LENGTHS))
+    }
+
+    /// Adds an item to one of the beacon's lists; `true` if it fits.
+    pub(crate) fn add<T: Serialize>(&mut self, list: &mut Vec<T>, part: T) -> bool {
+        let bytes = size(&part);
+        let fits = bytes <= self.0;
+        if fits {
+            self.0 -= bytes;
+            list.push(part);
+        }
+        fits
+    }
 }

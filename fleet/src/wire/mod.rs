@@ -9,14 +9,11 @@
 
 pub mod codec;
 pub mod keyring;
-#[cfg(test)]
-pub(crate) mod listing;
 mod message;
-mod room;
 
+pub(crate) use message::Room;
 pub use message::{
     Ack, Beacon, Delta, Echo, Frame, LinkId, Piggybacked, PlanEntry, StateTransfer, StoreDigest,
 };
-pub(crate) use room::Room;
 
 pub use crate::model::{Hello, NodeState, Nonce, Protocol, UnknownProtocol};

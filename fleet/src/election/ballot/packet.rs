@@ -169,7 +169,7 @@ fn tenths(text: &str) -> Option<i16> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::listing::documented;
+    use crate::wire::codec::tests::documented;
 
     fn reading(temperature: Option<i8>, illuminance: Option<u8>) -> Message {
         Message::SensorData(Reading { temperature, illuminance })
