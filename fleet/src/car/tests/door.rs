@@ -11,7 +11,7 @@ use crate::model::Unavailable;
 fn open_at_two() -> World {
     let mut world = World::at(2).settled();
     world.press_hall(2, Direction::Up);
-    world.run_until("open", |w| w.door() == DoorState::Open);
+    world.run_until("open", |w| w.door == DoorState::Open);
     world
 }
 
@@ -33,7 +33,7 @@ fn press_at_an_open_door_restarts_the_dwell_and_needs_no_order() {
     world.run_until("closing", |w| w.car.door() == DoorCommand::Close);
     assert_eq!(world.now.since(pressed), Duration::from_secs(3));
     // At a closing door it needs one, which opens the door again.
-    world.run_until("closing", |w| w.door() == DoorState::Closing);
+    world.run_until("closing", |w| w.door == DoorState::Closing);
     let served = world.served.len();
     assert!(!world.car.absorbs(Button::Hall(floor(2), Direction::Up), world.now));
     world.press_hall(2, Direction::Up);
@@ -67,7 +67,7 @@ fn an_open_door_serves_nobody_until_it_is_seen_again_after_an_interruption() {
             world.run_until("served", |w| w.served.len() > before);
             assert_eq!(world.now.since(resumed), Duration::from_millis(100));
             assert!(world.car.absorbs(up, world.now));
-            assert_eq!(world.door(), DoorState::Open);
+            assert_eq!(world.door, DoorState::Open);
         }
     }
 }
@@ -91,7 +91,7 @@ fn presses_hold_the_door_no_longer_than_nudging_allows_and_the_car_leaves() {
 fn obstruction_reopens_the_door_and_restarts_the_dwell_until_the_door_nudges() {
     let mut world = open_at_two();
     let opened = world.now;
-    world.run_until("closing", |w| w.door() == DoorState::Closing);
+    world.run_until("closing", |w| w.door == DoorState::Closing);
     world.obstruction = true;
     world.run(60);
     assert_eq!(world.car.door(), DoorCommand::Open);
@@ -103,7 +103,7 @@ fn obstruction_reopens_the_door_and_restarts_the_dwell_until_the_door_nudges() {
     world.run_until("nudging", |w| w.car.door() == DoorCommand::Nudge);
     assert_eq!(world.now.since(opened), Duration::from_secs(20));
     assert!(!world.car.absorbs(Button::Car(floor(2)), world.now));
-    world.run_until("closed", |w| w.door() == DoorState::Closed);
+    world.run_until("closed", |w| w.door == DoorState::Closed);
     assert!(world.is_in_service());
 }
 
@@ -141,7 +141,7 @@ fn stop_switch_leaves_an_open_door_open() {
     world.press_car(4);
     world.stop = true;
     world.run(600);
-    assert_eq!(world.door(), DoorState::Open);
+    assert_eq!(world.door, DoorState::Open);
     assert!(world.car.stop_lamp() && world.is_out_for(Unavailable::Stopped));
     world.stop = false;
     let released = world.now;
@@ -158,7 +158,7 @@ fn door_is_told_to_close_the_moment_the_drive_is_seen_running() {
             world.car.shut_down(world.now);
             world.run(100);
         }
-        assert_eq!((world.car.door(), world.door()), (DoorCommand::Open, DoorState::Open));
+        assert_eq!((world.car.door(), world.door), (DoorCommand::Open, DoorState::Open));
         let inputs = PanelInputs {
             floor: Some(floor(2)),
             drive: DriveFeedback::Driven(Direction::Up),

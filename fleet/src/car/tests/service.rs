@@ -1,8 +1,11 @@
+use std::time::Duration;
+
 use elevator_driver::{Button, Direction, DoorState, KeySwitch};
 
 use super::shaft::{Event, World, floor};
-use crate::car::{CarSettings, ServedCall};
+use crate::car::{CarEvent, CarSettings, Errand, ServedCall, SessionLeg};
 use crate::model::{Mode, Unavailable};
+use crate::settings::{RequestId, SessionEnd};
 
 #[test]
 fn independent_car_waits_with_its_door_open_for_a_car_call_and_ignores_the_landings() {
@@ -33,7 +36,7 @@ fn car_taken_out_of_service_lets_people_out_at_the_next_floor_and_stays_closed()
     world.run_until("past floor 1", |w| w.car.indicator() == Some(floor(1)));
     world.key = KeySwitch::OutOfService;
     world.run_until_open_at(2);
-    world.run_until("closed", |w| w.door() == DoorState::Closed);
+    world.run_until("closed", |w| w.door == DoorState::Closed);
     world.run(1200);
     assert!(world.is_out_for(Unavailable::OutOfService));
     world.assert_at(2, DoorState::Closed);
@@ -53,8 +56,7 @@ fn full_car_passes_the_landings_by_while_it_has_somebody_to_bring() {
 }
 
 fn command(world: &mut World, mode: Mode) {
-    let now = world.now;
-    world.car.set_command(mode, now);
+    world.car.set_command(mode, world.now);
     world.tick();
 }
 
@@ -154,7 +156,7 @@ fn car_on_its_way_to_the_recall_floor_does_not_stop_for_the_key_or_for_a_command
 fn car_of_a_firefighter_goes_by_its_buttons_and_stays_until_the_key_is_turned() {
     let mut world = fire_service();
     world.press_car(4);
-    world.run_until("closing", |w| w.door() == DoorState::Closing);
+    world.run_until("closing", |w| w.door == DoorState::Closing);
     world.press_car(0);
     world.run_until_open_at(0);
     world.run(600);
@@ -165,7 +167,7 @@ fn car_of_a_firefighter_goes_by_its_buttons_and_stays_until_the_key_is_turned() 
     world.run(3);
     world.reconnect();
     world.run(600);
-    assert!(world.floor().is_some() && world.door() == DoorState::Closed);
+    assert!(world.floor().is_some() && world.door == DoorState::Closed);
     for commanded in [Mode::InService, Mode::OutOfService] {
         command(&mut world, commanded);
         world.run(300);
@@ -195,7 +197,7 @@ fn car_out_of_service_takes_no_new_car_call_and_lets_people_out() {
     world.assert_at(3, DoorState::Closed);
     world.press_car(1);
     world.run_until_open_at(3);
-    world.run_until("closed", |w| w.door() == DoorState::Closed);
+    world.run_until("closed", |w| w.door == DoorState::Closed);
     // Once it is served, a call to the same floor is another one.
     world.car_calls.extend([floor(3), floor(1)]);
     world.update_stops();
@@ -215,13 +217,60 @@ fn overloaded_car_leaves_in_no_mode() {
     {
         let mut world = World::at(1).settled();
         world.press_car(1);
-        world.run_until("open", |w| w.door() == DoorState::Open);
+        world.run_until("open", |w| w.door == DoorState::Open);
         world.load = Some(*load);
         world.tick();
         command(&mut world, *mode);
         world.press_car(4);
         world.run(600);
         assert_eq!(world.floor(), Some(floor(*at)), "{mode}, {load} %");
-        assert!(*at == 4 || world.door() == DoorState::Open, "{mode}");
+        assert!(*at == 4 || world.door == DoorState::Open, "{mode}");
+    }
+}
+
+const ID: RequestId = RequestId { owner: 1, request: 7 };
+const LEG: SessionLeg = SessionLeg { id: ID, leg: 0 };
+const STAY: Duration = Duration::from_secs(20);
+
+fn session(index: u8) -> Errand {
+    Errand::Session { leg: LEG, floor: floor(index), time: STAY }
+}
+
+/// A car that holds its door open at floor 3 for a session, since just now.
+fn held() -> World {
+    let mut world = World::at(0).settled();
+    world.send(Some(session(3)));
+    let is_open = |world: &World| world.events.contains(&CarEvent::SessionOpen(LEG));
+    world.run_until("its door is open for the session", is_open);
+    world.assert_at(3, DoorState::Open);
+    world
+}
+
+fn is_over(world: &World) -> bool {
+    world.events.contains(&CarEvent::SessionOver(LEG, SessionEnd::Time))
+}
+
+// F19
+#[test]
+fn session_ends_in_time_whatever_becomes_of_its_panel() {
+    let nothing: Event = |_| {};
+    let key: Event = |world| {
+        world.key = KeySwitch::Independent;
+        world.run_until("the key is read", |world| world.car.mode() == Mode::Independent);
+    };
+    let restart: Event = |world| {
+        world.disconnect();
+        world.run(30);
+        world.reconnect();
+        world.run_until("its door is open again", |world| world.door == DoorState::Open);
+        assert!(!is_over(world));
+    };
+    for happens in [nothing, World::disconnect, key, restart] {
+        let mut world = held();
+        let began = world.now;
+        happens(&mut world);
+        world.run_until("the session is over", is_over);
+        assert_eq!(world.now, began + STAY);
+        assert_eq!(world.count(|event| *event == CarEvent::SessionOpen(LEG)), 1);
     }
 }

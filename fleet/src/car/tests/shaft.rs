@@ -56,7 +56,7 @@ pub(super) struct World {
     slip: Option<(u32, Direction)>,
     starting: u32,
     gap: i32,
-    door: DoorState,
+    pub(super) door: DoorState,
     motor_command: MotorCommand,
     door_command: DoorCommand,
     to_panel: VecDeque<(MotorCommand, DoorCommand)>,
@@ -133,16 +133,14 @@ impl World {
     pub(super) fn disconnect(&mut self) {
         self.faults.cut = true;
         self.halt();
-        let event = PanelEvent::Disconnected("line cut".into());
-        self.car.handle_panel(&event, self.now);
+        self.car.handle_panel(&PanelEvent::Disconnected("line cut".into()), self.now);
     }
 
-    /// The drive comes to rest of its own accord, and starts again if it is still told to run.
-    pub(super) fn trip_drive(&mut self) {
+    /// The drive comes to rest, and starts again if it is still told to run.
+    pub(super) fn rest_drive(&mut self) {
         self.moving = None;
         self.running = 0;
         self.starting = START_DELAY;
-        self.report();
     }
 
     /// The car is sent somewhere besides its calls, or not any more.
@@ -254,10 +252,6 @@ impl World {
 
     pub(super) fn is_moving(&self) -> bool {
         self.moving.is_some()
-    }
-
-    pub(super) fn door(&self) -> DoorState {
-        self.door
     }
 
     pub(super) fn is_quiet(&self) -> bool {

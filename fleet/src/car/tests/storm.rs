@@ -43,7 +43,7 @@ fn disturb(world: &mut World, random: &mut fastrand::Rng) {
         }
         10 => world.car.handle_interrupted(Duration::ZERO, world.now),
         11 => world.load = [None, Some(50), Some(90), Some(120)][random.usize(0..4)],
-        12 => world.trip_drive(),
+        12 => world.rest_drive(),
         13 => {
             if let Some(call) = random.choice(world.assigned.clone()) {
                 world.assigned.remove(&call);

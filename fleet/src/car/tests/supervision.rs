@@ -1,11 +1,12 @@
-//! Faults of the drive and of the sensors: the car leaves the group, and may latch.
+//! Flights that end early. Faults of the drive and of the sensors: the car leaves the group, and
+//! may latch.
 
 use std::time::Duration;
 
 use elevator_driver::{Direction, DoorState, KeySwitch, MotorCommand};
 
 use super::shaft::{Drive, Event, World, floor};
-use crate::car::{Car, CarEvent, CarSettings, HangCause, ServedCall};
+use crate::car::{Car, CarEvent, CarSettings, CarTimer, HangCause, ServedCall};
 use crate::model::{Reason, Unavailable};
 
 const TEN_MINUTES: u32 = 6_000;
@@ -124,7 +125,9 @@ fn motor_without_progress_latches_whatever_happens_over_and_over() {
         world.run(1);
         world.reconnect();
     };
+    let sensors_die: Event = |world| world.faults.dead = world.floors.floors().collect();
     for (drive, stop, ticks, rounds, happens) in [
+        (Drive::Sound, false, 1, 3_000, sensors_die),
         (Drive::Stuck, false, 40, 1_000, stalls),
         (Drive::Welded, true, 5, 60, loses_time),
         (Drive::Welded, false, 40, 30, line_is_cut),
@@ -165,17 +168,6 @@ fn car_that_misses_its_stops_leaves_the_group_and_latches() {
         let told = CarEvent::OffTarget { stop_at: floor(3), at: Some(floor(4)) };
         assert!(drive != Drive::StopsLate || world.events.contains(&told), "{:#?}", world.events);
     }
-}
-
-// H5
-#[test]
-fn car_without_a_working_sensor_latches() {
-    let mut world = World::at(0).settled();
-    world.press_car(3);
-    world.run_until("on its way", World::is_moving);
-    world.faults.dead = world.floors.floors().collect();
-    world.run_until("hung", World::is_hung);
-    assert!(world.now.since_start() < Duration::from_mins(5), "{}", world.now);
 }
 
 // H5
@@ -253,7 +245,7 @@ fn fire_recall_does_not_wait_out_a_back_off() {
         world.key = KeySwitch::FireRecall;
         let turned = world.now;
         world.run_until("at the recall floor", |w| {
-            w.floor() == Some(floor(0)) && w.door() == DoorState::Open
+            w.floor() == Some(floor(0)) && w.door == DoorState::Open
         });
         let took = world.now.since(turned);
         assert!(took < Duration::from_secs(20), "{took:?}");
@@ -270,6 +262,94 @@ fn proving_run_does_not_go_to_and_fro_before_a_dead_sensor() {
     world.run_until("proven", World::is_in_service);
     assert!(world.departures() <= 4, "{} departures", world.departures());
     assert!(!world.is_hung());
+}
+
+/// A car on its way from floor 0 to floor 4, half a floor above floor 1.
+fn under_way() -> World {
+    let mut world = World::at(0).settled();
+    world.press_car(4);
+    world.run_until("past floor 1", |w| w.car.indicator() == Some(floor(1)));
+    world.run(5);
+    assert!(world.is_moving() && world.floor().is_none());
+    world
+}
+
+// F9
+#[test]
+fn car_that_does_not_reach_the_next_floor_in_time_hangs_for_good() {
+    let mut world = under_way();
+    world.press_hall(2, Direction::Up);
+    world.faults.drive = Drive::Stuck;
+    let limit = world.car.settings().flight_limit;
+    world.run_until("hung", World::is_hung);
+    let evidence = world.hang().unwrap();
+    assert_eq!(evidence.floor, Some(floor(2)));
+    assert_eq!(evidence.direction, Direction::Up);
+    assert_eq!(evidence.last_sensor, Some(floor(1)));
+    assert_eq!(evidence.expected, limit);
+    assert!(evidence.actual >= limit && evidence.actual < limit + Duration::from_millis(200));
+    assert!(world.is_out_for(Unavailable::Hung));
+    world.faults.drive = Drive::Sound;
+    world.reconnect();
+    world.run(600);
+    assert_eq!(world.car.motor(), MotorCommand::Stop);
+    assert!(!world.is_quiet());
+}
+
+// S1, H1
+#[test]
+fn stop_switch_stops_the_motor_at_once_and_the_car_homes_when_it_is_released() {
+    let mut world = under_way();
+    world.stop = true;
+    world.tick();
+    assert_eq!(world.car.motor(), MotorCommand::Stop);
+    world.run(1200);
+    assert!(world.car.stop_lamp() && !world.is_moving());
+    world.stop = false;
+    world.run_until("homing", World::is_moving);
+    assert_eq!(world.car.motor(), MotorCommand::Home { direction: Direction::Down });
+    world.run_until("all served", World::is_quiet);
+    assert!(!world.is_hung());
+}
+
+// S1, H1
+#[test]
+fn controller_that_was_held_up_stops_the_car_and_waits_until_it_is_at_rest() {
+    let mut world = under_way();
+    world.now = world.now + Duration::from_mins(1);
+    world.car.handle_interrupted(Duration::ZERO, world.now);
+    assert_eq!(world.car.motor(), MotorCommand::Stop);
+    let timer = world.car.poll_timeout().map(|(_, timer)| timer);
+    assert_eq!(timer, Some(CarTimer::Flight), "it waits, but not for ever");
+    world.run_until("all served", World::is_quiet);
+    assert!(!world.is_hung());
+}
+
+#[test]
+fn car_that_is_shut_down_stops_at_once_and_moves_no_more() {
+    let mut world = under_way();
+    world.car.shut_down(world.now);
+    assert_eq!(world.car.motor(), MotorCommand::Stop);
+    world.reconnect();
+    world.press_car(0);
+    world.run(600);
+    assert!(!world.is_moving() && !world.is_quiet());
+}
+
+/// S1: at that moment the drive has the command to run, and nobody knows whether it has begun to.
+#[test]
+fn door_stays_closed_while_the_drive_starts_whatever_the_sensors_say() {
+    for latency in 0..4 {
+        for ticks in 1..5 {
+            let mut world = World::at(1).settled();
+            world.latency = latency;
+            world.press_car(3);
+            world.run_until("commanded to run", |w| w.car.motor() != MotorCommand::Stop);
+            world.run(ticks);
+            world.faults.lie = Some(floor(3));
+            world.run(50);
+        }
+    }
 }
 
 /// So many hours are simulated unless `LIFTMESH_CAR_HOURS` says otherwise.

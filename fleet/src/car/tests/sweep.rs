@@ -1,20 +1,25 @@
-use Direction::{Down, Up};
-use elevator_driver::{Button, Direction, DoorState, HallLantern};
+//! Where a car goes, and where an idle one waits.
 
-use super::shaft::{World, floor};
-use crate::car::ServedCall;
+use std::time::Duration;
+
+use Direction::{Down, Up};
+use elevator_driver::{Button, Direction, DoorState, HallLantern, KeySwitch};
+
+use super::shaft::{Event, World, floor};
+use crate::car::{Power, ServedCall};
+use crate::dispatch::CarPlan;
 use crate::model::{CarPhase, HallCall};
 
 #[test]
 fn idle_car_fetches_a_passenger_and_goes_dark() {
     let mut world = World::at(0).settled();
-    world.press_hall(3, Direction::Down);
+    world.press_hall(3, Down);
     world.run_until("under way", World::is_moving);
-    assert_eq!(world.car.lantern(), HallLantern::Lit(Direction::Up));
+    assert_eq!(world.car.lantern(), HallLantern::Lit(Up));
     world.run_until("served", World::is_quiet);
     assert_eq!(world.floor(), Some(floor(3)));
-    assert_eq!(world.car.lantern(), HallLantern::Lit(Direction::Down));
-    world.run_until("closed", |w| w.door() == DoorState::Closed);
+    assert_eq!(world.car.lantern(), HallLantern::Lit(Down));
+    world.run_until("closed", |w| w.door == DoorState::Closed);
     world.tick();
     assert_eq!(world.car.lantern(), HallLantern::Dark);
     let view = world.car.view(world.now);
@@ -75,7 +80,7 @@ fn car_is_not_sent_to_a_floor_that_it_can_no_longer_stop_at() {
 #[test]
 fn car_whose_stops_are_taken_away_stops_at_the_next_floor_with_its_door_closed() {
     let mut world = World::at(0).settled();
-    world.press_hall(5, Direction::Down);
+    world.press_hall(5, Down);
     world.run_until("past floor 1", |w| w.car.indicator() == Some(floor(1)));
     world.hall.clear();
     world.assigned.clear();
@@ -88,22 +93,21 @@ fn car_whose_stops_are_taken_away_stops_at_the_next_floor_with_its_door_closed()
 #[test]
 fn open_door_serves_a_call_in_its_direction_whichever_car_was_to_serve_it() {
     let mut world = World::at(0).settled();
-    world.hall =
-        [Direction::Up, Direction::Down].map(|direction| HallCall::new(floor(2), direction)).into();
+    world.hall = Direction::BOTH.map(|direction| HallCall::new(floor(2), direction)).into();
     world.car_calls = [floor(2), floor(4)].into();
     world.update_stops();
     world.run_until("at floor 4", |w| w.car_calls.is_empty());
-    assert!(world.served_hall(2, Direction::Up).is_some());
-    assert!(world.served_hall(2, Direction::Down).is_none());
+    assert!(world.served_hall(2, Up).is_some());
+    assert!(world.served_hall(2, Down).is_none());
 }
 
 #[test]
 fn idle_car_does_not_open_for_a_call_that_another_car_is_to_serve() {
     let mut world = World::at(2).settled();
-    world.hall.insert(HallCall::new(floor(2), Direction::Up));
+    world.hall.insert(HallCall::new(floor(2), Up));
     world.update_stops();
     world.run(100);
-    assert_eq!(world.door(), DoorState::Closed);
+    assert_eq!(world.door, DoorState::Closed);
     assert!(world.served.is_empty());
 }
 
@@ -112,9 +116,9 @@ fn idle_car_does_not_open_for_a_call_that_another_car_is_to_serve() {
 fn turn_round_clears_one_direction_and_the_other_a_dwell_later_without_closing() {
     for goes_on in [false, true] {
         let mut world = World::at(0).settled();
-        world.press_hall(3, Direction::Up);
-        world.press_hall(3, Direction::Down);
-        world.run_until("up served", |w| w.served_hall(3, Direction::Up).is_some());
+        world.press_hall(3, Up);
+        world.press_hall(3, Down);
+        world.run_until("up served", |w| w.served_hall(3, Up).is_some());
         if goes_on {
             world.press_car(5);
         }
@@ -124,7 +128,7 @@ fn turn_round_clears_one_direction_and_the_other_a_dwell_later_without_closing()
         assert_eq!(world.openings(), if goes_on { 3 } else { 1 });
         let car_call = world.served_at(ServedCall::Car(floor(5)));
         assert_eq!(car_call.is_some_and(|at| at < down), goes_on);
-        assert_eq!(world.car.lantern(), HallLantern::Lit(Direction::Down));
+        assert_eq!(world.car.lantern(), HallLantern::Lit(Down));
     }
 }
 
@@ -133,7 +137,7 @@ fn car_with_nowhere_to_go_is_dark_at_its_last_stop_and_takes_whoever_presses_eit
     for direction in Direction::BOTH {
         let mut world = World::at(0).settled();
         world.press_car(3);
-        world.run_until("open", |w| w.door() == DoorState::Open);
+        world.run_until("open", |w| w.door == DoorState::Open);
         world.tick();
         assert_eq!(world.car.lantern(), HallLantern::Dark);
         let call = Button::Hall(floor(3), direction);
@@ -161,4 +165,89 @@ fn car_keeps_its_direction_when_its_panel_comes_back() {
     let after = world.arrivals.split_off(before);
     let up: Vec<&u8> = after.iter().take_while(|at| **at != 5).collect();
     assert!(up.is_sorted() && after.contains(&5), "{after:?}");
+}
+
+/// A car that is to wait at this floor.
+fn parks_at(world: &mut World, index: u8) {
+    world.car.set_plan(CarPlan { direction: None, park: Some(floor(index)) });
+    world.update_stops();
+}
+
+/// F17: and it stays there, with its door closed.
+#[test]
+fn idle_car_drives_to_where_it_is_to_wait_and_keeps_its_door_closed() {
+    let mut world = World::at(0).settled();
+    parks_at(&mut world, 4);
+    world.run(200);
+    world.assert_at(4, DoorState::Closed);
+    assert_eq!((world.openings(), world.departures()), (0, 1));
+    // Being told again changes nothing.
+    parks_at(&mut world, 4);
+    world.run(600);
+    assert_eq!(world.departures(), 1);
+}
+
+/// It stops where the call is on its way, and else ends the flight; nobody resumes it.
+#[test]
+fn parking_car_goes_where_a_call_is() {
+    for (index, departures) in [(3, 1), (0, 2)] {
+        let mut world = World::at(0).settled();
+        parks_at(&mut world, 5);
+        world.run_until("past floor 1", |w| w.car.indicator() == Some(floor(1)));
+        world.press_hall(index, Up);
+        world.run_until("served", World::is_quiet);
+        world.run(600);
+        world.assert_at(index, DoorState::Closed);
+        assert_eq!(world.departures(), departures);
+    }
+}
+
+/// A passenger who has just boarded has not pressed yet.
+#[test]
+fn car_that_has_just_closed_its_door_waits_before_it_parks() {
+    let mut world = World::at(1).settled();
+    world.press_hall(1, Up);
+    world.run_until("closed", |w| w.is_quiet() && w.door == DoorState::Closed);
+    let closed = world.now;
+    parks_at(&mut world, 5);
+    world.run_until("moves", World::is_moving);
+    assert!(world.now.since(closed) >= Duration::from_secs(2));
+}
+
+#[test]
+fn car_that_is_not_free_does_not_park() {
+    let reasons: [(&str, Event); 8] = [
+        // Its turn may have been given by a master that is gone: then it is in service.
+        ("no power", |world| world.car.set_power(Power::Waiting, world.now)),
+        ("independent", |world| world.key = KeySwitch::Independent),
+        ("fire recall", |world| world.key = KeySwitch::FireRecall),
+        ("out of service", |world| world.key = KeySwitch::OutOfService),
+        ("stopped", |world| world.stop = true),
+        ("overloaded", |world| world.load = Some(110)),
+        ("somebody in it", |world| world.load = Some(1)),
+        ("locked out", |world| {
+            let until = world.now + Duration::from_hours(1);
+            world.car.supervision.locked_out.insert(floor(4), until);
+        }),
+    ];
+    for (reason, hinder) in reasons {
+        let mut world = World::at(0).settled();
+        hinder(&mut world);
+        world.run(50);
+        parks_at(&mut world, 4);
+        world.run(300);
+        assert_eq!((world.floor(), world.departures()), (Some(floor(0)), 0), "{reason}");
+    }
+}
+
+/// F17: the nearer call is the one below.
+#[test]
+fn empty_car_begins_in_the_direction_that_the_master_wants() {
+    for (wanted, first) in [(None, 1), (Some(Up), 4)] {
+        let mut world = World::at(2).settled();
+        world.car.set_plan(CarPlan { direction: wanted, park: None });
+        world.assign(&[(1, Up), (4, Up)]);
+        world.run_until("one served", |w| !w.served.is_empty());
+        assert_eq!(world.floor(), Some(floor(first)), "{wanted:?}");
+    }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use elevator_driver::{Direction, DoorCommand, DoorState, Floor, MotorCommand};
 
-use super::{START_DELAY, STOREY, World};
+use super::{STOREY, World};
 
 /// The way a car needs to come to rest.
 const BRAKING: i32 = 5;
@@ -66,10 +66,7 @@ impl World {
         let lazy = self.faults.drive == Drive::Lazy && self.moving.is_none();
         let trips = matches!(self.faults.drive, Drive::Trips(after) if self.running >= after);
         if self.has_arrived() || trips || lazy {
-            self.moving = None;
-            self.running = 0;
-            self.starting = START_DELAY;
-            return;
+            return self.rest_drive();
         }
         if self.moving.is_none() && self.starting > 0 {
             self.starting -= 1;
@@ -104,14 +101,10 @@ impl World {
             self.slip = Some((3, direction));
             return;
         }
-        self.slip = match self.slip {
-            Some((0, direction)) => {
-                self.step(direction);
-                None
-            }
-            Some((ticks, direction)) => Some((ticks - 1, direction)),
-            None => None,
-        };
+        match self.slip.take() {
+            Some((0, direction)) => self.step(direction),
+            slip => self.slip = slip.map(|(ticks, direction)| (ticks - 1, direction)),
+        }
     }
 
     pub(super) fn sensor(&self) -> Option<Floor> {
@@ -120,43 +113,37 @@ impl World {
 
     /// The drive has come to where its command ends.
     fn has_arrived(&self) -> bool {
-        match self.motor_command {
-            MotorCommand::Stop => true,
+        let (stop_at, direction) = match self.motor_command {
+            MotorCommand::Stop => return true,
             MotorCommand::Home { direction } => {
-                self.sensor().is_some() || self.is_at_end(direction)
+                return self.sensor().is_some() || self.is_at_end(direction);
             }
-            MotorCommand::Run { stop_at, direction } if self.faults.drive == Drive::StopsLate => {
-                self.has_passed(stop_at, direction)
-            }
-            MotorCommand::Run { stop_at, direction } => {
-                let is_past = |at: Floor| at == stop_at || at.is_beyond(stop_at, direction);
-                if self.faults.drive == Drive::Overshoots {
-                    self.is_at_end(direction)
-                } else if self.faults.drive == Drive::NoLevelling {
-                    self.is_at_end(direction) || self.sensor().is_some_and(is_past)
-                } else {
-                    // Past the stop it comes to rest at a floor of its own choice.
-                    let has_missed = self.has_passed(stop_at, direction) && self.floor().is_some();
-                    has_missed || self.floor() == Some(stop_at)
-                }
-            }
+            MotorCommand::Run { stop_at, direction } => (stop_at, direction),
+        };
+        let distance = self.distance(stop_at, direction);
+        let drive = self.faults.drive;
+        if drive == Drive::StopsLate {
+            distance < 0
+        } else if drive == Drive::Overshoots {
+            self.is_at_end(direction)
+        } else if drive == Drive::NoLevelling {
+            self.is_at_end(direction) || (distance <= 0 && self.sensor().is_some())
+        } else {
+            // Past the stop it comes to rest at a floor of its own choice.
+            distance <= 0 && self.floor().is_some()
         }
     }
 
     /// The limit switches stop the drive, whatever the floor sensors say.
     fn is_at_end(&self, direction: Direction) -> bool {
-        match direction {
-            Direction::Up => self.floor() == Some(self.floors.top()),
-            Direction::Down => self.floor() == Some(Floor::BOTTOM),
-        }
+        let end = if direction == Direction::Up { self.floors.top() } else { Floor::BOTTOM };
+        self.floor() == Some(end)
     }
 
-    fn has_passed(&self, floor: Floor, direction: Direction) -> bool {
-        let way = i32::from(floor.index()) * STOREY;
-        match direction {
-            Direction::Up => self.way > way,
-            Direction::Down => self.way < way,
-        }
+    /// The way to a floor; negative if it is behind.
+    fn distance(&self, floor: Floor, direction: Direction) -> i32 {
+        let ahead = i32::from(floor.index()) * STOREY - self.way;
+        if direction == Direction::Up { ahead } else { -ahead }
     }
 
     pub(super) fn next_stop(&self) -> Option<Floor> {
@@ -167,17 +154,9 @@ impl World {
                 return None;
             }
         };
-        let distance = |f: Floor| {
-            let ahead = i32::from(f.index()) * STOREY - self.way;
-            match direction {
-                Direction::Up => ahead,
-                Direction::Down => -ahead,
-            }
-        };
-        self.floors
-            .floors()
-            .filter(|f| distance(*f) >= BRAKING || (*f == target && distance(*f) >= 0))
-            .min_by_key(|f| distance(*f))
+        let distance = |at: &Floor| self.distance(*at, direction);
+        let is_ahead = |at: &Floor| distance(at) >= BRAKING || (*at == target && distance(at) >= 0);
+        self.floors.floors().filter(is_ahead).min_by_key(distance)
     }
 
     pub(super) fn move_door(&mut self) {
