@@ -1,7 +1,6 @@
 //! Whole nodes, told what happens one thing at a time.
 
 mod climate;
-mod commands;
 mod destination;
 mod disk;
 mod flooded;
@@ -13,7 +12,6 @@ mod panel_first;
 mod planning;
 mod presses;
 mod probes;
-mod recalls;
 mod receipts;
 mod sessions;
 mod transfer;

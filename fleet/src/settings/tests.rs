@@ -105,10 +105,11 @@ proptest! {
         prop_assert_eq!(one.digest() == other.digest(), one == other);
     }
 
-    /// Whatever comes first, all nodes keep the same ones.
+    /// O2: whatever comes first, all nodes keep the same ones, and as many as each program may.
     #[test]
-    fn too_many_settings_leave_the_same_ones_everywhere(
+    fn too_many_settings_and_requests_leave_the_same_ones_everywhere(
         mut numbers in prop::collection::vec(0..2_000_u64, 600..900),
+        requests in prop::collection::vec((0..12_u32, 0..500_u64, 1..2_000_u64), 600..1_500),
         seed in any::<u64>(),
     ) {
         let of = |number: u64| match number % 3 {
@@ -118,10 +119,14 @@ proptest! {
         };
         let mut all: Vec<_> = numbers.drain(..).map(|it| register(of(it), 1, 1)).collect();
         all.push(register(Setting::Turn(Turn::None), 1, 1));
+        all.extend(requests.iter().map(|(owner, id, at)| register(call(*owner, *id), *at, id % 3)));
         let one = merged(&all);
         fastrand::Rng::with_seed(seed).shuffle(&mut all);
+        let (left, right) = all.split_at(all.len() / 3);
         prop_assert!(one.iter().count() <= MOST_SETTINGS);
+        prop_assert!(one.all().count() <= MOST_SETTINGS + MOST_REQUESTS);
         prop_assert!(one.get(&Key::Turn).is_some());
+        prop_assert_eq!(union(&merged(right), &merged(left)), one.clone());
         prop_assert_eq!(one, merged(&all));
     }
 }
@@ -178,6 +183,7 @@ fn locks_and_tokens_keep_out_no_fire_recall() {
     };
     let independent = mode(1, Mode::Independent);
     assert_eq!(try_set(&mut settings, independent), Err(SettingError::Full));
+    assert!(settings.take_dropped().is_empty());
     assert!(try_set(&mut settings, token(0)).is_ok());
     let power = EmergencyPower { cars: 2, serving: None };
     for urgent in [
@@ -193,8 +199,14 @@ fn locks_and_tokens_keep_out_no_fire_recall() {
     assert_eq!(settings.iter().count(), MOST_SETTINGS);
     // A peer that had room keeps the same ones.
     assert_eq!(union(&merged(&tokens), &settings), settings);
-    // What is only shown takes the place of nothing that is commanded.
-    assert!(!settings.merge(register(Setting::Hang(name(1), None), 1, 1)));
+    // What is only shown takes the place of nothing that is commanded. One that is told again and
+    // again writes nothing to the disk, and takes no memory.
+    settings.take_dropped();
+    let hung = register(Setting::Hang(name(1), None), 1, 1);
+    for _ in 0..9 {
+        assert!(!settings.merge(hung.clone()));
+    }
+    assert_eq!(settings.take_dropped().into_iter().collect::<Vec<_>>(), [hung.setting.key()]);
 }
 
 #[test]
@@ -331,47 +343,6 @@ fn a_token_beyond_all_times_is_refused() {
         let setting = Setting::Token(Name::new("kiosk").expect("a name"), Some(token));
         assert!(!setting.to_string().is_empty());
         assert_eq!(Settings::default().merge(register(setting, 1, 1)), is_possible);
-    }
-}
-
-/// One that is told again and again writes nothing to the disk, and takes no memory.
-#[test]
-fn what_there_is_no_room_for_is_dropped_once() {
-    let tokens = (0..MOST_SETTINGS).map(|it| register(token(it), 1, 1)).collect::<Vec<_>>();
-    let mut settings = merged(&tokens);
-    let hung = register(Setting::Hang(name(1), None), 1, 1);
-    for _ in 0..9 {
-        assert!(!settings.merge(hung.clone()));
-    }
-    assert_eq!(settings.take_dropped().into_iter().collect::<Vec<_>>(), [hung.setting.key()]);
-    settings.set(mode(1, Mode::Independent), Words::unnamed(), Nonce(1)).expect_err("no room");
-    assert!(settings.take_dropped().is_empty());
-}
-
-/// O2, for the requests of several programs: whatever comes first, all nodes keep the same ones.
-#[test]
-fn the_same_requests_of_each_program_are_kept_everywhere() {
-    for seed in 0..20 {
-        let mut rng = fastrand::Rng::with_seed(seed);
-        let mut all: Vec<Register> = Vec::new();
-        for owner in 0..rng.u32(2..12) {
-            let count = rng.u64(1..500);
-            all.extend((0..count).map(|id| register(call(owner, id), rng.u64(1..2_000), id % 3)));
-        }
-        // Some requests were fulfilled again.
-        let again: Vec<_> = all.iter().take(50).cloned().collect();
-        all.extend(again.into_iter().map(|mut again| {
-            again.version.counter += 1_000;
-            again
-        }));
-        let one = merged(&all);
-        assert!(one.all().count() <= MOST_REQUESTS);
-        for _ in 0..5 {
-            rng.shuffle(&mut all);
-            let (left, right) = all.split_at(rng.usize(0..all.len()));
-            assert_eq!(merged(&all), one, "seed {seed}");
-            assert_eq!(union(&merged(right), &merged(left)), one, "seed {seed}");
-        }
     }
 }
 

@@ -2,10 +2,11 @@
 
 use elevator_driver::Trip;
 
-use super::planning::{idle_at, master, request, slave_tells, up};
+use super::planning::{assignments, idle_at, master, place, request, slave_tells, up};
 use super::*;
-use crate::dispatch::Assignments;
+use crate::model::{Availability, Unavailable};
 use crate::store::{MOST_OPEN_TRIPS, RecordState};
+use crate::wire::Ack;
 
 /// A panel that was gone when a passenger entered is noticed by then.
 const NOTICED: Duration = Duration::from_millis(300);
@@ -19,14 +20,9 @@ fn ride() -> Call {
     Call::Car { car: name(1), floor: floor(3) }
 }
 
-fn place(node: &mut Node, call: HallCall, now: Timestamp) {
-    assert_eq!(node.order(&Call::Hall(call), now), Ok(Taken::Placed));
-}
-
 fn assign(node: &mut Node, to: &[(HallCall, u8)], now: Timestamp) {
     let version = request(node).version;
-    let plan: Assignments = to.iter().map(|(call, car)| (*call, name(*car))).collect();
-    node.handle_plan(version, plan.into(), now);
+    node.handle_plan(version, assignments(to).into(), now);
 }
 
 /// The disk takes everything that the node has to write.
@@ -91,20 +87,15 @@ fn a_kiosk_shows_the_car_once_the_trip_is_promised() {
     let (mut node, now) = cabin(1);
     write_all(&mut node, now);
     node.handle_panel(PanelEvent::Requested(asked), now);
-    assign(&mut node, &[(trip(), 1)], now);
+    let wanted = drain(&mut node);
+    for action in &wanted {
+        if let Action::Plan(request) = action {
+            node.handle_plan(request.version, assignments(&[(trip(), 1)]).into(), now);
+        }
+    }
     assert_eq!(shown(&node), [], "it is on no disk");
-    let (mut node, now) = cabin(1);
-    write_all(&mut node, now);
-    node.handle_panel(PanelEvent::Requested(asked), now);
-    let actions = drain(&mut node);
-    let (lsn, _) = persists(&actions).pop().expect("a press");
+    let (lsn, _) = persists(&wanted).pop().expect("a press");
     node.handle_durable(lsn, now);
-    assert_eq!(shown(&node), [], "it has no car");
-    let mut requests = actions.iter().filter_map(|action| {
-        if let Action::Plan(request) = action { Some(request.version) } else { None }
-    });
-    let plan: Assignments = [(trip(), name(1))].into();
-    node.handle_plan(requests.next().expect("a request"), plan.into(), now);
     assert_eq!(shown(&node), [(asked, name(1).to_string())]);
     open_door(&mut node, now);
     write_all(&mut node, now);
@@ -133,17 +124,12 @@ fn a_kiosk_shows_no_car_that_was_withdrawn() {
     place(&mut node, trip(), now);
     assign(&mut node, &[(trip(), 2)], now);
     write_all(&mut node, now);
-    let dots: Vec<Dot> = node.orders().orders().map(|order| order.dot).collect();
-    let acks = dots.into_iter().map(|dot| crate::wire::Ack::Press {
-        dot,
-        served: false,
-        durable: true,
-        recall: 0,
-    });
-    node.hear_delta(Delta { acks: acks.collect(), ..Delta::default() }, now);
+    let dot = node.orders().orders().next().expect("the trip").dot;
+    let acks = vec![Ack::Press { dot, served: false, durable: true, recall: 0 }];
+    node.hear_delta(Delta { acks, ..Delta::default() }, now);
     assert_eq!(shown(&node), [(asked, name(2).to_string())]);
-    let stopped = crate::model::Availability::Unavailable(crate::model::Unavailable::Stopped);
-    slave_tells(&mut node, CarView { availability: stopped, ..idle_at(2) }, now);
+    let availability = Availability::Unavailable(Unavailable::Stopped);
+    slave_tells(&mut node, CarView { availability, ..idle_at(2) }, now);
     assert_eq!(shown(&node), []);
     slave_tells(&mut node, idle_at(2), now);
     assert_eq!(shown(&node), [(asked, name(2).to_string())]);

@@ -25,18 +25,7 @@ fn a_car_is_not_sent_where_it_cannot_go() {
 
 /// A slave of a master, its car at rest at the lowest floor.
 fn slave() -> (Node, Timestamp) {
-    let mut master_node = node(1, 1);
-    let (mut node, mut now) = cabin(2);
-    for _ in 0..4 {
-        now = now + PERIOD;
-        let mut beacon = master_node.plain_beacon(now);
-        beacon.echoes = vec![Echo { nonce: node.hello().nonce, sequence: 1 }];
-        node.handle_beacon(address(1), &beacon, now);
-        node.handle_timeout(now);
-    }
-    node.handle_link_up(LINK, master_node.hello(), LinkSide::Dialled, now);
-    node.handle_frame(LINK, state(Vec::new()), now);
-    node.handle_frame(LINK, Frame::Synced, now);
+    let (_, mut node, now) = two_cars();
     drain(&mut node);
     assert_eq!(*node.node_state(), NodeState::Slave { master: name(1) });
     (node, now)

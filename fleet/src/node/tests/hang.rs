@@ -16,29 +16,24 @@ fn sets_out(node: &mut Node, now: Timestamp) {
     }
 }
 
-/// What a node does in the turn in which its car hangs, `shift` later in the beacon's period.
-fn last_turn(shift: Duration) -> Vec<Action> {
-    let (mut node, mut now) = cabin(1);
-    sets_out(&mut node, now);
-    drain(&mut node);
-    let begun = now;
-    now = now + PERIOD + shift;
-    loop {
-        assert!(now.since(begun) < Duration::from_mins(2), "it never hangs");
-        node.handle_timeout(now);
-        let actions = drain(&mut node);
-        if actions.iter().any(|action| matches!(action, Action::Report(Report::Hung(_)))) {
-            return actions;
-        }
-        now = now + Duration::from_millis(1);
-    }
-}
-
 /// H6: the motor is stopped first. The process ends after that turn, so no later beacon is sent.
 #[test]
 fn a_hang_is_told_in_a_beacon_of_the_same_turn() {
     for shift in 0..25 {
-        let actions = last_turn(Duration::from_millis(shift));
+        // So much later in the beacon's period.
+        let (mut node, begun) = cabin(1);
+        sets_out(&mut node, begun);
+        drain(&mut node);
+        let mut now = begun + PERIOD + Duration::from_millis(shift);
+        let actions = loop {
+            assert!(now.since(begun) < Duration::from_mins(2), "it never hangs");
+            node.handle_timeout(now);
+            let actions = drain(&mut node);
+            if actions.iter().any(|action| matches!(action, Action::Report(Report::Hung(_)))) {
+                break actions;
+            }
+            now = now + Duration::from_millis(1);
+        };
         let first = actions.first();
         let Some(Action::Panel(outputs)) = first else { panic!("{shift} ms: {first:?}") };
         assert_eq!(outputs.motor, MotorCommand::Stop);

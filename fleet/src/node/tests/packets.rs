@@ -3,7 +3,7 @@
 use core::net::Ipv4Addr;
 
 use super::*;
-use crate::climate::Reading;
+use crate::climate::{DisplayData, Reading};
 use crate::election::{Message, ballot};
 use crate::model::Protocol;
 use crate::peers::PacketCounts;
@@ -14,9 +14,7 @@ fn ballot(index: u8) -> Node {
 
 fn packets(actions: &[Action]) -> Vec<(Option<Ipv4Addr>, Message)> {
     let packet = |action: &Action| {
-        let Action::Packet { to, bytes } = action else {
-            return None;
-        };
+        let Action::Packet { to, bytes } = action else { return None };
         Some((*to, ballot::packet::decode(bytes).expect("a packet")))
     };
     actions.iter().filter_map(packet).collect()
@@ -65,11 +63,7 @@ fn what_only_a_synced_node_may_send_is_dropped_from_others_and_counted() {
             vote(0),
             ballot::Message::Reset.into(),
             Message::SensorRequest,
-            Message::DisplayData(crate::climate::DisplayData {
-                temperature: None,
-                time: 0,
-                brightness: 0,
-            }),
+            Message::DisplayData(DisplayData { temperature: None, time: 0, brightness: 0 }),
         ] {
             one.handle_packet(from, &bytes(&message), now);
         }

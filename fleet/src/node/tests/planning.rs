@@ -48,11 +48,11 @@ pub(super) fn request(node: &mut Node) -> PlanRequest {
     request
 }
 
-fn place(node: &mut Node, call: HallCall, now: Timestamp) {
-    node.order(&Call::Hall(call), now).expect("placed");
+pub(super) fn place(node: &mut Node, call: HallCall, now: Timestamp) {
+    assert_eq!(node.order(&Call::Hall(call), now), Ok(Taken::Placed));
 }
 
-fn assignments(of: &[(HallCall, u8)]) -> Assignments {
+pub(super) fn assignments(of: &[(HallCall, u8)]) -> Assignments {
     of.iter().map(|(call, car)| (*call, name(*car))).collect()
 }
 

@@ -13,19 +13,13 @@ const FLOORS: u8 = 40;
 /// Served presses of every hall button, of so many incarnations of nodes.
 pub(super) fn tombstones(nodes: u64) -> Vec<Record> {
     let floors = FloorCount::new(FLOORS).expect("floors");
-    let calls: Vec<HallCall> = (0..FLOORS)
-        .filter_map(|index| floors.floor(index))
-        .flat_map(|floor| {
-            [Direction::Up, Direction::Down].map(|direction| HallCall::new(floor, direction))
-        })
-        .filter(|call| Call::Hall(*call).is_within(floors))
-        .collect();
+    let both = |at| Direction::BOTH.map(|direction| Call::Hall(HallCall::new(at, direction)));
     let of_incarnation = |incarnation: u64| {
-        let calls = calls.clone().into_iter();
+        let calls = floors.floors().flat_map(both).filter(move |call| call.is_within(floors));
         (1..).zip(calls).map(move |(sequence, call)| Record {
             dot: Dot { incarnation: Nonce((1 << 60) + incarnation), sequence },
             origin: NodeId::new(&format!("z{incarnation}")).expect("a name"),
-            call: Call::Hall(call),
+            call,
             state: RecordState::served(),
             absorbed: Vec::new(),
         })
@@ -120,8 +114,7 @@ fn a_large_store_goes_over_a_link_in_parts_that_fit() {
 #[test]
 fn equal_digests_tell_who_holds_an_order() {
     let waits = waits();
-    let both = [1, 2].map(|index| with(index, vec![waits.clone()]));
-    let [mut one, mut two] = both;
+    let [mut one, mut two] = [1, 2].map(|index| with(index, vec![waits.clone()]));
     let now = Timestamp::START + PERIOD;
     shake_hands(&mut one, &mut two, now);
     assert_eq!(carry(&mut one, &mut two, now), (0, 0));
