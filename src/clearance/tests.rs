@@ -6,7 +6,6 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::journal::AuditEvent;
-use crate::latch::Refusal;
 use crate::latch::tests::{hang, node};
 
 const BY: Clearance<'_> =
@@ -49,50 +48,7 @@ fn starts(directory: &TempDir) -> Option<Latch> {
     removed(&audit(directory.path()).expect("an audit log"))
 }
 
-fn remove_by_hand(directory: &TempDir) {
-    fs::remove_file(directory.path().join(latch::FILE)).expect("there");
-}
-
-fn is_removed(latch: Option<&Latch>) -> bool {
-    latch.is_some_and(|latch| matches!(latch, Latch::Removed { .. }))
-}
-
-/// H2, H3: the power went when the latch was on disk and the record was not; the next start completes
-/// the log, once, so that the file is not the only trace of the hang from here on.
-#[test]
-fn a_latch_that_was_removed_by_hand_is_missed() {
-    let directory = latched();
-    for _ in 0..2 {
-        assert_eq!(starts(&directory), Some(Latch::Hang(hang())));
-        assert_eq!(kinds(directory.path()), ["hang"]);
-    }
-    remove_by_hand(&directory);
-    let found = starts(&directory).expect("refused");
-    let text = Refusal::new(directory.path(), found).to_string();
-    for part in ["the car of node car-1 hung at 1970-01-01T00:00:00.000Z", "removed by hand"] {
-        assert!(text.contains(part), "{text}");
-    }
-    let cleared = clear(directory.path(), None, BY).expect("cleared");
-    assert!(is_removed(cleared.as_ref().map(|cleared| &cleared.latch)), "{cleared:?}");
-    assert_eq!(kinds(directory.path()), ["hang", "clear-hang"]);
-    assert_eq!(starts(&directory), None);
-    assert_eq!(clear(directory.path(), None, BY).expect("asked"), None);
-}
-
-/// H3: the power went when the clearing was recorded and the latch was still there.
-#[test]
-fn a_clearing_that_left_its_latch_can_be_repeated() {
-    let directory = latched();
-    clear(directory.path(), None, BY).expect("cleared");
-    latch::set(directory.path(), &Latch::Hang(hang())).expect("on disk");
-    assert_eq!(starts(&directory), Some(Latch::Hang(hang())));
-    assert_eq!(kinds(directory.path()), ["hang", "clear-hang"]);
-    clear(directory.path(), None, BY).expect("cleared");
-    assert_eq!(starts(&directory), None);
-    assert_eq!(kinds(directory.path()), ["hang", "clear-hang", "clear-hang"]);
-}
-
-/// H3: nor does one go unnoticed whose words were lost.
+/// H3: one whose words were lost does not go unnoticed.
 #[test]
 fn a_latch_that_cant_be_read_is_recorded_and_cleared_all_the_same() {
     let directory = commissioned();
@@ -102,8 +58,8 @@ fn a_latch_that_cant_be_read_is_recorded_and_cleared_all_the_same() {
         assert!(starts(&directory).is_some());
         assert_eq!(kinds(directory.path()), ["latch-found"]);
     }
-    remove_by_hand(&directory);
-    assert!(is_removed(starts(&directory).as_ref()));
+    fs::remove_file(directory.path().join(latch::FILE)).expect("there");
+    assert!(matches!(starts(&directory), Some(Latch::Removed { .. })));
     clear(directory.path(), None, BY).expect("cleared");
     assert_eq!(starts(&directory), None);
     unreadable();
@@ -118,7 +74,7 @@ fn a_latch_that_cant_be_read_is_recorded_and_cleared_all_the_same() {
     assert!(clear(directory.path(), Some(node()), BY).expect("cleared").is_some());
 }
 
-/// H3
+/// H3: and may be repeated.
 #[test]
 fn clearing_takes_the_latch_away_and_leaves_both_records() {
     let directory = latched();
@@ -133,6 +89,12 @@ fn clearing_takes_the_latch_away_and_leaves_both_records() {
         cleared: Latch::Hang(hang()),
     };
     assert_eq!((&records[0], &records[1].event), (&AuditRecord::hang(&hang()), &event));
+    // The power went when the clearing was recorded and the latch was still there.
+    latch::set(directory.path(), &Latch::Hang(hang())).expect("on disk");
+    assert_eq!(starts(&directory), Some(Latch::Hang(hang())));
+    clear(directory.path(), None, BY).expect("cleared");
+    assert_eq!(starts(&directory), None);
+    assert_eq!(kinds(directory.path()), ["hang", "clear-hang", "clear-hang"]);
 }
 
 #[test]
