@@ -1,23 +1,23 @@
 mod api;
 mod bench;
 mod latched;
-mod metrics;
 
 use std::pin::pin;
 use std::time::Duration;
 
 use axum::http::request::Builder;
 use serde_json::{Value, json};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, advance, sleep};
 
 use self::bench::{
-    BEYOND, CALL, LOOPBACK, OPERATE, Side, TOKENS, Told, VIEW, connect, frames, json, next,
+    BEYOND, CALL, LOOPBACK, OPERATE, Side, TOKENS, Told, VIEW, frames, json, next, place, send,
 };
 use super::auth::Local;
+use super::places::{Origin, Places};
 use super::server;
 use crate::operator::EVENTS;
 use crate::tokens::Scope;
@@ -88,8 +88,8 @@ async fn an_account_at_a_socket_may_do_what_the_socket_permits() {
         for (scope, expected) in [(Scope::Operate, code), (Scope::View, Some("scope_missing"))] {
             let local = Local { uid: 1000, scope };
             let request = Builder::new().method(method).uri(path).extension(local);
-            let request = request.extension(bench::place());
-            let (_, said) = json(side.send(request, None, body).await).await;
+            let request = request.extension(place());
+            let (_, said) = json(send(&side.router, request, None, body).await).await;
             assert_eq!(said["code"].as_str(), expected, "{method} {path} with {scope}: {said}");
         }
         let (status, said) = side.json(method, path, OPERATE, body).await;
@@ -127,7 +127,8 @@ async fn a_request_for_another_host_is_refused() {
     for (hosts, status) in [(own, 200), (others, 421)] {
         for host in hosts {
             let request = Builder::new().uri("/healthz").header("Host", host);
-            assert_eq!(side.send(request, None, &Value::Null).await.status(), status, "{host}");
+            let answer = send(&side.router, request, None, &Value::Null).await;
+            assert_eq!(answer.status(), status, "{host}");
         }
     }
 }
@@ -153,7 +154,10 @@ async fn a_stream_ends_when_its_token_is_revoked() {
 async fn a_client_that_takes_nothing_is_disconnected() {
     let side = Side::new(LOOPBACK);
     // Too little room for a state.
-    let (mut stuck, mut served) = connect(&side, 256);
+    let (mut stuck, end) = duplex(256);
+    let place = Places::new().take(Origin::Here(Some(1000))).unwrap();
+    let mut served = JoinSet::new();
+    served.spawn(server::accompany(end, place, None, None, side.router.clone()));
     stuck.write_all(b"GET /api/v1/events HTTP/1.1\r\nHost: a\r\n\r\n").await.unwrap();
     let begun = Instant::now();
     served.join_next().await.unwrap().unwrap();

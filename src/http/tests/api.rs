@@ -1,5 +1,7 @@
 //! What the API does, and what it refuses.
 
+use std::collections::BTreeSet;
+use std::path::Path;
 use std::time::Duration;
 
 use elevator_driver::{Direction, Floor};
@@ -42,8 +44,41 @@ async fn every_view_of_the_fleet_can_be_read() {
         "tokens_usable": null
     });
     assert_eq!(side.get("/api/v1/latch").await, running);
-    let metrics = text(side.ask("GET", "/metrics", None, &Value::Null).await).await;
-    assert!(metrics.contains("\nliftmesh_node_state{state=\"master\"} 1\n"), "{metrics}");
+}
+
+/// A real Prometheus reads them in the tests of processes.
+#[tokio::test]
+async fn the_metrics_are_those_that_rules_dashboard_and_document_name() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let file = |name: &str| std::fs::read_to_string(root.join(name)).unwrap();
+    let side = Side::with(LOOPBACK, Some(full_status()), Vec::new());
+    let page = side.ask("GET", "/metrics", None, &Value::Null).await;
+    assert!(
+        page.headers()["content-type"].to_str().unwrap().starts_with("text/plain; version=0.0.4")
+    );
+    let page = text(page).await;
+    let samples = page.lines().filter(|line| !line.starts_with('#'));
+    let names: BTreeSet<_> = samples.filter_map(|line| line.split(['{', ' ']).next()).collect();
+    for text in [file("config/prometheus-alerts.yml"), file("config/grafana-dashboard.json")] {
+        let words = text.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
+        let asked: BTreeSet<_> = words.filter(|word| word.starts_with("liftmesh_")).collect();
+        assert!(asked.len() > 8 && asked.is_subset(&names), "{:?}", asked.difference(&names));
+    }
+    let described = file("docs/API.md");
+    for line in page.lines().filter_map(|line| line.strip_prefix("# TYPE ")) {
+        let name = line.split(' ').next().unwrap();
+        assert!(described.contains(&format!("`{name}`")), "docs/API.md lacks {name}");
+    }
+    // From zero on, so that a first burst has a rate.
+    for line in [
+        "liftmesh_mesh_datagrams_total{kind=\"forged\"} 0",
+        "liftmesh_node_state{state=\"master\"} 1",
+        "liftmesh_peer_in_step{peer=\"peer-3\"} 1",
+        "liftmesh_queue_length{queue=\"mqtt\"} 0",
+        "liftmesh_mqtt_answers_dropped_total 0",
+    ] {
+        assert!(page.lines().any(|found| found == line), "no {line}: {page}");
+    }
 }
 
 /// A running node whose panel or disk does not answer is live, but not ready.
@@ -185,10 +220,22 @@ async fn access_control_lets_people_ride_to_a_locked_floor() {
     let release = json!({"floor": 3, "seconds": 60});
     let released = side.json("POST", "/api/v1/cars/A/release", ACCESS, &release).await;
     assert_eq!(released, (200, json!({"car": "A", "floor": 3, "seconds": 60})));
-    let peers = Side::with(LOOPBACK, Some(full_status()), Vec::new());
-    let (status, other) = peers.json("POST", "/api/v1/cars/peer-1/release", ACCESS, &release).await;
-    assert_eq!((status, &other["code"]), (409, &json!("other_node")), "{other}");
-    assert!(other["detail"].as_str().unwrap().contains("127.0.1.1"), "{other}");
+}
+
+#[tokio::test]
+async fn a_request_to_another_node_is_told_its_address() {
+    let side = Side::with(LOOPBACK, Some(full_status()), Vec::new());
+    let release = json!({"floor": 3, "seconds": 60});
+    let clear = json!({"operator": "J. Kovac", "reason": "brake replaced"});
+    for (path, token, body, code, address) in [
+        ("peer-1/release", ACCESS, release, "other_node", "127.0.1.1"),
+        ("lost-2/clear-hang", OPERATE, clear, "not_here", "127.0.2.2"),
+    ] {
+        let (status, other) =
+            side.json("POST", &format!("/api/v1/cars/{path}"), token, &body).await;
+        assert_eq!((status, &other["code"]), (409, &json!(code)), "{other}");
+        assert!(other["detail"].as_str().unwrap().contains(address), "{other}");
+    }
 }
 
 /// From call to end, and who may do what with it.

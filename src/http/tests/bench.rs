@@ -22,7 +22,6 @@ use futures_util::{Stream, StreamExt};
 use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
 use serde_json::Value;
-use tokio::io::{DuplexStream, duplex};
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
@@ -30,15 +29,13 @@ use tokio::time::{Instant, timeout};
 use super::super::metrics::Counted;
 use super::super::places::{Origin, Place, Places};
 use super::super::routes::Endpoint;
-use super::super::{Ways, assemble, server};
+use super::super::{Ways, assemble};
 use crate::journal::commit_times;
 use crate::mqtt_metrics;
 use crate::operator::{Author, EVENTS, Event, FaultInjection, NodeLoop, Request};
 use crate::statistics::{Changes, Quarter, Slot};
 use crate::tokens::{Change, Scope, TokenHash, Tokens};
 use liftmesh_api::Presses;
-
-const ACCOUNT: Origin = Origin::Here(Some(1000));
 
 pub(super) const TOKENS: [(Scope, &str); 4] = [
     (Scope::View, "liftmesh-token-view"),
@@ -66,7 +63,7 @@ fn tokens() -> Tokens {
 }
 
 pub(super) fn place() -> Arc<Place> {
-    Arc::new(Places::new().take(ACCOUNT).unwrap())
+    Arc::new(Places::new().take(Origin::Here(Some(1000))).unwrap())
 }
 
 #[derive(Debug)]
@@ -205,16 +202,7 @@ impl Side {
         token: Option<&str>,
         body: &Value,
     ) -> Response {
-        self.send(Builder::new().method(method).uri(path), token, body).await
-    }
-
-    pub(super) async fn send(
-        &self,
-        request: Builder,
-        token: Option<&str>,
-        body: &Value,
-    ) -> Response {
-        send(&self.router, request, token, body).await
+        send(&self.router, Builder::new().method(method).uri(path), token, body).await
     }
 
     pub(super) async fn json(
@@ -298,13 +286,4 @@ pub(super) fn frames(response: Response) -> impl Stream<Item = String> + Unpin {
 
 pub(super) async fn next(frames: &mut (impl Stream<Item = String> + Unpin)) -> Option<String> {
     timeout(Duration::from_mins(1), frames.next()).await.expect("it neither goes on nor ends")
-}
-
-/// A client's end of a connection that has room for so many bytes, and what serves it.
-pub(super) fn connect(side: &Side, room: usize) -> (DuplexStream, JoinSet<()>) {
-    let (stream, end) = duplex(room);
-    let place = Places::new().take(ACCOUNT).unwrap();
-    let mut served = JoinSet::new();
-    served.spawn(server::accompany(end, place, None, None, side.router.clone()));
-    (stream, served)
 }

@@ -2,12 +2,9 @@
 
 use std::fs;
 use std::path::Path;
-use std::time::{Duration, SystemTime};
 
 use axum::Router;
 use axum::http::request::Builder;
-use elevator_driver::{Direction, Floor};
-use elevator_fleet::car::{HangCause, HangEvidence};
 use elevator_fleet::model::NodeId;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -16,13 +13,12 @@ use tokio::task::JoinSet;
 use super::super::latched::begin;
 use super::super::routes::Endpoint;
 use super::EVENTS_PATH;
-use super::bench::{LOOPBACK, OPERATE, Side, frames, json as answer, next, send, text};
+use super::bench::{LOOPBACK, frames, json as answer, next, send, text};
 use crate::clearance;
 use crate::journal::{Account, Journal};
 use crate::latch::{self, Hang, Latch};
 use crate::offline::Offline;
 use crate::operator::Claim;
-use crate::operator::tests::full_status;
 use crate::tokens::{Change, Scope, TokenHash};
 
 const CLEAR: &str = "/api/v1/cars/A/clear-hang";
@@ -38,15 +34,7 @@ fn by() -> Value {
 }
 
 fn hang() -> Latch {
-    let evidence = HangEvidence {
-        cause: HangCause::NoProgress,
-        floor: Some(Floor::BOTTOM),
-        direction: Direction::Down,
-        expected: Duration::from_secs(10),
-        actual: Duration::from_secs(11),
-        last_sensor: None,
-    };
-    Latch::Hang(Hang::new(node(), &evidence, SystemTime::UNIX_EPOCH))
+    Latch::Hang(Hang { node: node(), ..latch::tests::hang() })
 }
 
 fn change(directory: &TempDir, change: &Change) {
@@ -169,13 +157,4 @@ async fn a_lost_journal_can_only_be_cleared_at_the_computer() {
         assert_eq!(shown["tokens_usable"], false, "{shown}");
         assert_eq!(names(&directory), before);
     }
-}
-
-#[tokio::test]
-async fn a_node_that_runs_clears_no_hang_of_another() {
-    let side = Side::with(LOOPBACK, Some(full_status()), Vec::new());
-    let path = "/api/v1/cars/lost-2/clear-hang";
-    let (status, said) = side.json("POST", path, OPERATE, &by()).await;
-    assert_eq!((status, &said["code"]), (409, &json!("not_here")));
-    assert!(said["detail"].as_str().unwrap().contains("127.0.2.2"), "{said}");
 }
