@@ -53,6 +53,6 @@ fn argument(key: &'static Key) -> Arg {
         .hide_long_help(!key.is_essential())
         .allow_negative_numbers(true)
         .value_name(key.kind.placeholder)
-        .help(format!("{}{default}", key.brief()))
+        .help(format!("{}{default}", config::brief(key.about)))
         .help_heading(HEADING)
 }

@@ -10,8 +10,8 @@ mod traffic;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::Subcommand;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Args, Subcommand};
 use elevator_fleet::election::Preset;
 use elevator_simulator::building::{BuildingError, ListError};
 use liftmesh_lab::elections::{Contestant, PlotError, WriteError};
@@ -22,12 +22,6 @@ use serde_json::Value;
 
 use self::elections::ElectionsArgs;
 use super::{CommandError, output};
-
-#[derive(Debug, Clone, Args)]
-pub(crate) struct LabArgs {
-    #[command(subcommand)]
-    pub(crate) experiment: Experiment,
-}
 
 #[derive(Debug, Clone, Subcommand)]
 pub(crate) enum Experiment {
@@ -144,14 +138,14 @@ fn fields(rows: impl IntoIterator<Item = impl Serialize>, names: &str) -> String
     output::table(&names, rows)
 }
 
-impl LabArgs {
+impl Experiment {
     pub(super) fn execute(&self) -> Result<(), CommandError> {
-        match &self.experiment {
-            Experiment::Elections(args) => args.execute(),
-            Experiment::Campaign(args) => args.execute(),
-            Experiment::Trace(args) => args.execute(),
-            Experiment::Traffic(args) => args.execute(),
-            Experiment::Playground(args) => args.execute(),
+        match self {
+            Self::Elections(args) => args.execute(),
+            Self::Campaign(args) => args.execute(),
+            Self::Trace(args) => args.execute(),
+            Self::Traffic(args) => args.execute(),
+            Self::Playground(args) => args.execute(),
         }
     }
 }
@@ -160,7 +154,6 @@ impl LabArgs {
 mod tests {
     use clap::{Args, Command, Error};
 
-    /// The arguments of an experiment.
     pub(super) fn args<A: Args>(line: &str) -> Result<A, Error> {
         let command = A::augment_args(Command::new("lab").no_binary_name(true));
         A::from_arg_matches(&command.try_get_matches_from(line.split_whitespace())?)

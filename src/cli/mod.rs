@@ -177,7 +177,8 @@ pub(crate) enum Command {
     Simulate(Box<elevator_simulator::cli::Args>),
     /// Run the brain in virtual time: compare elections, test it with faults, draw runs
     #[cfg(feature = "simulator")]
-    Lab(lab::LabArgs),
+    #[command(subcommand)]
+    Lab(lab::Experiment),
     /// Explain a command, or a configuration key
     #[command(after_help = HELP_EXAMPLES)]
     Help {
@@ -306,7 +307,7 @@ pub fn execute(cli: Cli) -> Result<Next, CommandError> {
         #[cfg(feature = "simulator")]
         Command::Demo(args) => crate::demo::run(&args)?,
         #[cfg(feature = "simulator")]
-        Command::Lab(args) => args.execute()?,
+        Command::Lab(experiment) => experiment.execute()?,
         #[cfg(feature = "simulator")]
         Command::Simulate(args) => elevator_simulator::cli::run(*args)?,
     }

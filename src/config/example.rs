@@ -37,7 +37,7 @@ pub(crate) fn list() -> String {
         }
         for key in table.keys {
             // Writing to a string does not fail.
-            writeln!(text, "  {:<22} {}", key.split().1, key.brief()).unwrap_or_default();
+            writeln!(text, "  {:<22} {}", key.split().1, brief(key.about)).unwrap_or_default();
         }
     }
     text + "\n`liftmesh help config KEY` explains a key, `liftmesh help config TABLE` a whole table.\n"
@@ -95,11 +95,10 @@ pub(crate) fn default(key: &Key) -> String {
 fn entry(key: &Key, more: &str) -> String {
     let about = comment(key.about);
     let range = comment(&format!("Takes {}.", key.kind));
-    let (default, off) = match key.default {
-        KeyDefault::Required(_) => ("# Required.\n".to_owned(), ""),
-        KeyDefault::Absent(..) | KeyDefault::Value(_) | KeyDefault::Preset(_) => {
-            (comment(&format!("Default: {}.", default(key))), "# ")
-        }
+    let (default, off) = if let KeyDefault::Required(_) = key.default {
+        ("# Required.\n".to_owned(), "")
+    } else {
+        (comment(&format!("Default: {}.", default(key))), "# ")
     };
     let (_, name) = key.split();
     format!("\n{about}{range}{default}{more}{off}{name} = {}\n", written(key))

@@ -6,12 +6,10 @@ use std::sync::LazyLock;
 use super::tables::TABLES;
 use super::value::Kind;
 
-/// One key.
 #[derive(Debug, Clone, Copy)]
 pub struct Key {
     /// Its name, prefixed by that of its table and a dot if it is in one.
     pub(crate) path: &'static str,
-    /// What it takes.
     pub(crate) kind: Kind,
     /// What holds without it: a value, or in words.
     pub(crate) default: KeyDefault,
@@ -47,7 +45,6 @@ pub(crate) static KEYS: LazyLock<Vec<Key>> =
     LazyLock::new(|| TABLES.iter().flat_map(|table| table.keys).copied().collect());
 
 impl Key {
-    /// The key of this path.
     pub(crate) fn find(path: &str) -> Option<&'static Self> {
         KEYS.iter().find(|key| key.path == path)
     }
@@ -79,19 +76,13 @@ impl Key {
         matches!(self.default, KeyDefault::Required(_)) || self.path == "fleet_keys"
     }
 
-    /// The first sentence of its meaning.
-    pub(crate) fn brief(&self) -> &'static str {
-        brief(self.about)
-    }
-
-    /// The variable of the environment.
     pub(crate) fn variable(&self) -> String {
         format!("LIFTMESH__{}", self.path.replace('.', "__").to_uppercase())
     }
 }
 
 /// The first sentence of a text.
-pub(super) fn brief(text: &'static str) -> &'static str {
+pub(crate) fn brief(text: &'static str) -> &'static str {
     text.split_once(". ").map_or(text, |(first, _)| first).trim_end_matches('.')
 }
 

@@ -30,7 +30,7 @@ use config::{Config, Value, ValueKind};
 
 pub(crate) use self::error::{ConfigError, ConfigErrors};
 pub(crate) use self::example::{default, example, explain, list};
-pub(crate) use self::key::{KEYS, Key, KeyDefault, Table};
+pub(crate) use self::key::{KEYS, Key, KeyDefault, Table, brief};
 pub use self::settings::Settings;
 pub(crate) use self::settings::{DispatchSettings, HTTP_PORT};
 
@@ -61,7 +61,6 @@ pub(crate) fn find(named: Option<PathBuf>) -> Option<PathBuf> {
 }
 
 impl Sources {
-    /// Those of this process.
     pub(crate) fn of_process(file: Option<PathBuf>, flags: BTreeMap<&'static str, String>) -> Self {
         Self { file, variables: env::vars_os().collect(), flags }
     }
@@ -120,7 +119,6 @@ impl Effective {
         checker.finish(path)
     }
 
-    /// The value that holds for a key.
     pub(crate) fn get(&self, path: &str) -> Option<&Setting> {
         self.0.get(path)
     }

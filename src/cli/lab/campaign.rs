@@ -125,13 +125,13 @@ impl CampaignArgs {
             let path = PathBuf::from(format!("{protocol}-{seed}.json"));
             shrink(&self.campaign(protocol, seed), &path)?;
         }
-        Ok(Measured { summary, took })
+        Ok((summary, took))
     }
 }
 
 /// Fails if a seed has failed, or if too many are void.
 fn judge(measured: &[Measured]) -> Result<(), CommandError> {
-    let summaries = || measured.iter().map(|measured| &measured.summary);
+    let summaries = || measured.iter().map(|(summary, _)| summary);
     let number = summaries().map(|summary| summary.seeds).sum();
     let failed = summaries().map(|summary| summary.failed.len() as u64).sum();
     if failed > 0 {
@@ -143,20 +143,8 @@ fn judge(measured: &[Measured]) -> Result<(), CommandError> {
     Ok(())
 }
 
-#[derive(Debug, Clone)]
-struct Measured {
-    summary: Summary,
-    took: Duration,
-}
-
-impl Measured {
-    /// Seconds in the worlds for each second and core.
-    fn speed(&self) -> f64 {
-        #[expect(clippy::cast_precision_loss, reason = "a machine has few cores")]
-        let cores = available_parallelism().map_or(1, std::num::NonZero::get) as f64;
-        self.summary.tally.simulated.as_secs_f64() / self.took.as_secs_f64() / cores
-    }
-}
+/// The seeds of one protocol, and how long they took.
+type Measured = (Summary, Duration);
 
 /// What was wrong with a seed, and how to see it again.
 fn page(
@@ -184,7 +172,7 @@ fn table_of(measured: &[Measured]) -> String {
     text.push_str(
         "\nhours: simulated; changes: of the master; speed: simulated time / wall time / cores\n",
     );
-    for Measured { summary: Summary { protocol, tally, void, .. }, .. } in measured {
+    for (Summary { protocol, tally, void, .. }, _) in measured {
         let faults: Vec<String> =
             tally.faults.iter().map(|(kind, number)| format!("{kind} {number}")).collect();
         let mut lines = vec![format!("faults under {protocol}: {}\n", faults.join(", "))];
@@ -195,9 +183,10 @@ fn table_of(measured: &[Measured]) -> String {
     text
 }
 
-fn row(measured: &Measured) -> [String; 11] {
-    let Measured { summary, .. } = measured;
+fn row((summary, took): &Measured) -> [String; 11] {
     let tally = &summary.tally;
+    #[expect(clippy::cast_precision_loss, reason = "a machine has few cores")]
+    let cores = available_parallelism().map_or(1, std::num::NonZero::get) as f64;
     [
         summary.protocol.to_string(),
         summary.seeds.to_string(),
@@ -208,7 +197,7 @@ fn row(measured: &Measured) -> [String; 11] {
         tally.placed.to_string(),
         tally.served.to_string(),
         tally.changes_of_master.to_string(),
-        format!("{:.0}", measured.speed()),
+        format!("{:.0}", tally.simulated.as_secs_f64() / took.as_secs_f64() / cores),
         format!("{:016x}", summary.hash()),
     ]
 }
@@ -234,20 +223,16 @@ fn shrink(campaign: &Campaign, path: &Path) -> Result<(), CommandError> {
         return Ok(output::print(&page)?);
     };
     files::write_file(path, |file| Ok(serde_json::to_writer_pretty(file, &shrunk.script)?))?;
-    Ok(output::print(&left(id, &shrunk, path))?)
-}
-
-fn left(id: &str, shrunk: &Shrunk, path: &Path) -> String {
-    let Shrunk { violations, before, after, runs, .. } = shrunk;
+    let Shrunk { violations, before, after, runs, .. } = &shrunk;
     let (before, after) = (size(*before), size(*after));
     let (path, drawing) = (path.display(), path.with_extension("svg"));
-    format!(
+    Ok(output::print(&format!(
         "shrunk from {before} to {after} in {runs} runs, {id} still violated:\n{}\
          replay it with liftmesh lab campaign --script {path}\n\
          draw it with liftmesh lab trace --script {path} --svg {}\n",
         lines(violations),
         drawing.display()
-    )
+    ))?)
 }
 
 fn size(Size { steps, nodes, time }: Size) -> String {

@@ -127,7 +127,13 @@ impl TraceArgs {
     }
 
     fn subject(&self) -> Result<Subject, LabError> {
-        let contestant = self.contestant()?;
+        let contestant = match self.preset {
+            None => self.election,
+            Some(preset) => self
+                .election
+                .under(preset)
+                .ok_or(LabError::Preset { contestant: self.election, preset })?,
+        };
         let Some(seed) = self.campaign else {
             return Ok(Subject::Situation(Trial {
                 contestant,
@@ -142,13 +148,6 @@ impl TraceArgs {
         let (protocol, preset) = contestant.as_preset().ok_or(LabError::Variant(contestant))?;
         let duration = self.duration.unwrap_or(Campaign::USUAL_DURATION);
         Ok(Subject::Campaign { seed, protocol, preset, duration })
-    }
-
-    fn contestant(&self) -> Result<Contestant, LabError> {
-        let contestant = self.election;
-        self.preset.map_or(Ok(contestant), |preset| {
-            contestant.under(preset).ok_or(LabError::Preset { contestant, preset })
-        })
     }
 }
 

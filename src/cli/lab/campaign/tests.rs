@@ -27,7 +27,7 @@ fn measured(verdicts: &[Verdict]) -> Measured {
     for verdict in verdicts {
         summary.add(verdict);
     }
-    Measured { summary, took: Duration::from_secs(10) }
+    (summary, Duration::from_secs(10))
 }
 
 #[test]
