@@ -37,12 +37,10 @@ pub enum ConfigError {
 pub struct ConfigErrors(pub(super) Vec<ConfigError>);
 
 impl ConfigErrors {
-    /// Returns `value` if there are no errors.
     pub(super) fn check<T>(errors: Vec<ConfigError>, value: T) -> Result<T, Self> {
         if errors.is_empty() { Ok(value) } else { Err(Self(errors)) }
     }
 
-    /// Each error.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &ConfigError> {
         self.0.iter()
     }

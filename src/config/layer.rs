@@ -63,18 +63,17 @@ impl Layer {
         }
     }
 
-    /// The text of a file of this name.
     pub(super) fn of_text(file: &str, text: &str, findings: &mut Findings) -> Self {
-        let reader = Reader { file, text };
-        let mut layer = Self::default();
+        let mut reader = Reader { file, text, layer: Self::default(), findings };
         match DeTable::parse(text) {
-            Ok(table) => reader.read(None, table.get_ref(), &mut layer, findings),
-            Err(error) => findings.add_unread(ConfigError::Syntax {
-                origin: reader.origin(error.span().map_or(0, |span| span.start)),
-                message: error.message().trim().replace('\n', ", "),
-            }),
+            Ok(table) => reader.read(None, table.get_ref()),
+            Err(error) => {
+                let origin = reader.origin(error.span().map_or(0, |span| span.start));
+                let message = error.message().trim().replace('\n', ", ");
+                reader.findings.add_unread(ConfigError::Syntax { origin, message });
+            }
         }
-        layer
+        reader.layer
     }
 
     pub(super) fn of_environment(
@@ -147,16 +146,12 @@ impl Source for Layer {
 struct Reader<'a> {
     file: &'a str,
     text: &'a str,
+    layer: Layer,
+    findings: &'a mut Findings,
 }
 
 impl Reader<'_> {
-    fn read(
-        &self,
-        table: Option<&str>,
-        entries: &DeTable<'_>,
-        layer: &mut Layer,
-        findings: &mut Findings,
-    ) {
+    fn read(&mut self, table: Option<&str>, entries: &DeTable<'_>) {
         for (name, value) in entries {
             let origin = self.origin(name.span().start);
             let name = name.get_ref();
@@ -165,25 +160,20 @@ impl Reader<'_> {
                 DeValue::Table(entries)
                     if table.is_none() && Table::names().any(|table| table == name) =>
                 {
-                    self.read(Some(name), entries, layer, findings);
+                    self.read(Some(name), entries);
                 }
                 _ => match Key::find(&path) {
-                    Some(key) => self.read_value(key, value, layer, findings),
-                    None => findings.errors.push(unknown(origin, table, &path)),
+                    Some(key) => self.read_value(key, value),
+                    None => self.findings.errors.push(unknown(origin, table, &path)),
                 },
             }
         }
     }
 
-    fn read_value(
-        &self,
-        key: &'static Key,
-        value: &Spanned<DeValue<'_>>,
-        layer: &mut Layer,
-        findings: &mut Findings,
-    ) {
+    fn read_value(&mut self, key: &'static Key, value: &Spanned<DeValue<'_>>) {
         let origin = self.origin(value.span().start);
         let written = self.text.get(value.span()).unwrap_or_default().to_owned();
+        let Self { layer, findings, .. } = self;
         let bare = match value.get_ref() {
             DeValue::String(text) if !key.kind.is_bare => {
                 return layer.insert(key, text.to_string(), origin, findings);

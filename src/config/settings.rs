@@ -57,7 +57,6 @@ pub struct Settings {
     pub(crate) tls: Option<TlsFiles>,
     /// The broker that the node uses, if there is one.
     pub(crate) mqtt: Option<MqttSettings>,
-    /// Where the node exports its traces, if it does.
     pub log: LogSettings,
     /// Whether an operator may break things; no key of the configuration allows it.
     pub(crate) faults: FaultInjection,

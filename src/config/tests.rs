@@ -44,10 +44,6 @@ fn wrong(more: &str) -> String {
     check(&format!("{}{more}", REQUIRED.trim_start())).unwrap_err().to_string()
 }
 
-fn variables(pairs: &[(&str, &str)]) -> Vec<(OsString, OsString)> {
-    pairs.iter().map(|(name, value)| (name.into(), value.into())).collect()
-}
-
 #[test]
 fn what_is_not_given_is_as_the_brain_would_have_it() {
     let settings = check(REQUIRED).unwrap();
@@ -63,7 +59,8 @@ fn what_is_not_given_is_as_the_brain_would_have_it() {
     assert_eq!(settings.packets, None);
     // F15: how often the server is polled says nothing of how fast it has to answer.
     let line = "[panel_line]\npoll_period = \"1 s\"\nreply_limit = \"10 ms\"\n";
-    assert!(check(&format!("{REQUIRED}{line}")).is_ok());
+    let settings = check(&format!("{REQUIRED}{line}[door]\ndwell = \"4 s\"\n")).unwrap();
+    assert_eq!([settings.car.dwell, settings.kinematics.dwell], [Duration::from_secs(4); 2]);
 }
 
 /// V8, V10
@@ -91,37 +88,6 @@ fn the_packets_of_ballot_have_a_port_and_may_have_a_group_and_an_interface() {
         let error = wrong(&format!("[ballot]\n{more}\n"));
         assert!(error.contains(&format!("ballot.{more} is wrong")), "{error}");
     }
-}
-
-#[test]
-fn a_flag_overrides_the_environment_and_that_the_file() {
-    let directory = tempfile::tempdir().unwrap();
-    let file = directory.path().join("node.toml");
-    let text = format!(
-        "{REQUIRED}link_port = 1\n[door]\ndwell = \"2 s\"\n[mesh]\nbeacon_gap = \"1 ms\"\n"
-    );
-    std::fs::write(&file, text).unwrap();
-    let sources = Sources {
-        file: Some(file.clone()),
-        variables: variables(&[
-            ("LIFTMESH__LINK_PORT", "2"),
-            ("LIFTMESH__DOOR__DWELL", "4 s"),
-            ("HOME", "/root"),
-        ]),
-        flags: BTreeMap::from([("link_port", "3".to_owned())]),
-    };
-    let effective = sources.read().unwrap();
-    let settings = effective.check(Findings::default()).unwrap();
-    assert_eq!(settings.link_port, 3);
-    assert_eq!(settings.car.dwell, Duration::from_secs(4));
-    assert_eq!(settings.kinematics.dwell, Duration::from_secs(4));
-    assert_eq!(settings.mesh.beacon_gap, Duration::from_millis(1));
-
-    let origin = |path| effective.get(path).unwrap().origin.as_str();
-    assert_eq!(origin("link_port"), "flag --link-port");
-    assert_eq!(origin("door.dwell"), "variable LIFTMESH__DOOR__DWELL");
-    assert_eq!(origin("mesh.beacon_gap"), format!("{}:12:14", file.display()));
-    assert_eq!(origin("fleet"), "default");
 }
 
 /// A file, with ¶ for the ends of lines, and below it what is said of it: the place, the key, and what
@@ -274,7 +240,8 @@ fn a_wrong_variable_and_a_wrong_flag_are_named() {
         (Some("address"), "HOME", "192.168.1.300", "flag --address: address = \"192.168.1.300\""),
     ] {
         let flags = flag.map(|flag| (flag, value.to_owned())).into_iter().collect();
-        let sources = Sources { file: None, variables: variables(&[(name, value)]), flags };
+        let variables = vec![(name.into(), value.into())];
+        let sources = Sources { file: None, variables, flags };
         let error = sources.read().unwrap_err().to_string();
         assert!(error.starts_with(told), "{error}");
     }

@@ -22,7 +22,6 @@ use crate::mqtt::{Broker, Prefix};
 
 /// The type of a key: the domain's own, or one of this module that adds a range or a unit.
 pub(super) trait KeyType {
-    /// What the text becomes.
     type Value;
     /// What messages, flags and the example file say about the type.
     const KIND: Kind;

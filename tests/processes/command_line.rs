@@ -107,19 +107,19 @@ fn check_config_shows_what_holds_and_where_it_comes_from() {
     let directory = tempfile::tempdir().unwrap();
     let file = example(&directory);
     let output = liftmesh(&["check-config", "--config", &file, "--floors", "7"])
-        .env("LIFTMESH__DOOR__DWELL", "4 s")
+        .envs([("LIFTMESH__DOOR__DWELL", "4 s"), ("LIFTMESH__FLOORS", "5"), ("LIFTMESH__CAR", "B")])
         .output()
         .unwrap();
     assert_eq!(output.status.code(), Some(0));
     let shown = String::from_utf8(output.stdout).unwrap();
     let line = |key: &str| {
-        let start = format!("{key} = ");
-        let line = shown.lines().find(|line| line.starts_with(&start)).unwrap();
+        let line = shown.lines().find(|line| line.starts_with(&format!("{key} = "))).unwrap();
         line.split_whitespace().collect::<Vec<_>>().join(" ")
     };
     assert_eq!(line("floors"), "floors = 7 # flag --floors");
     assert_eq!(line("door.dwell"), "door.dwell = \"4 s\" # variable LIFTMESH__DOOR__DWELL");
-    assert!(line("car").starts_with(&format!("car = \"A\" # {file}:")));
+    assert_eq!(line("car"), "car = \"B\" # variable LIFTMESH__CAR");
+    assert!(line("address").contains(&format!(" # {file}:")));
     assert_eq!(line("fleet"), "fleet = \"liftmesh\" # default");
 }
 

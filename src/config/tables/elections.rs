@@ -86,29 +86,17 @@ table! {
     [senior] senior::Settings {
         /// How long a slave waits for a sign of its master before it looks for another one. At
         /// least twice `request_period`.
-        master_loss: Time<50, 3_600_000> = ByPreset(&[
-            ("fleet", "500 ms"),
-            ("source", "5 min"),
-            ("emulator", "30 s"),
-        ]),
+        master_loss: Time<50, 3_600_000> =
+            ByPreset(&[("fleet", "500 ms"), ("source", "5 min"), ("emulator", "30 s")]),
         /// How long an attempt waits for a master's answer.
-        answer_wait: Time<10, 600_000> = ByPreset(&[
-            ("fleet", "100 ms"),
-            ("source", "5 s"),
-            ("emulator", "1 s"),
-        ]),
+        answer_wait: Time<10, 600_000> =
+            ByPreset(&[("fleet", "100 ms"), ("source", "5 s"), ("emulator", "1 s")]),
         /// How many attempts must go unanswered before a node may lead.
-        attempts: Whole<u32, 1, 100> = ByPreset(&[
-            ("fleet", "4"),
-            ("source", "3"),
-            ("emulator", "3"),
-        ]),
+        attempts: Whole<u32, 1, 100> =
+            ByPreset(&[("fleet", "4"), ("source", "3"), ("emulator", "3")]),
         /// The time between two requests of a master.
-        request_period: Time<5, 600_000> = ByPreset(&[
-            ("fleet", "50 ms"),
-            ("source", "30 s"),
-            ("emulator", "3 s"),
-        ]),
+        request_period: Time<5, 600_000> =
+            ByPreset(&[("fleet", "50 ms"), ("source", "30 s"), ("emulator", "3 s")]),
         ..Self::default()
     }
 }
