@@ -54,8 +54,7 @@ impl Site {
         let letters = ('A'..='Z').map(String::from);
         let names = letters.filter_map(|name| NodeId::new(&name).ok()).take(cars).collect();
         let place = Place::new("liftmesh-demo-").map_err(failed(env::temp_dir()))?;
-        let (port, ballot_port) = free_ports(cars).map_err(DemoError::Port)?;
-        let http_port = free_http_port(cars).map_err(DemoError::Port)?;
+        let [port, ballot_port, http_port] = free_ports(cars).map_err(DemoError::Port)?;
         let fleet_key = place.path().join("fleet.key");
         fleet_key::create(&fleet_key, &KeyText::draw()?)
             .map_err(failed(place.path().to_owned()))?;
@@ -168,16 +167,15 @@ pub(super) fn address(car: usize) -> Ipv4Addr {
     Ipv4Addr::new(127, 0, 0, last)
 }
 
-/// The usual port of the web panels if it is free at every node, otherwise another one.
-fn free_http_port(cars: usize) -> io::Result<u16> {
+/// Ports that are free at every node: of the mesh, of ballots, and of the web panels, which is the
+/// usual one if possible.
+fn free_ports(cars: usize) -> io::Result<[u16; 3]> {
     let addresses: Vec<_> = (0..cars).map(address).collect();
-    let is_free = |address: &Ipv4Addr| TcpListener::bind((*address, HTTP_PORT)).is_ok();
-    if addresses.iter().all(is_free) { Ok(HTTP_PORT) } else { Ok(free_port(&addresses)?.0) }
-}
-
-fn free_ports(cars: usize) -> io::Result<(u16, u16)> {
-    let addresses: Vec<_> = (0..cars).map(address).collect();
-    // Held until both are known, so that the second is another one.
+    // Held until all are known, so that each is another one.
     let (port, _held) = free_port(&addresses)?;
-    Ok((port, free_port(&addresses)?.0))
+    let (ballot_port, _held_too) = free_port(&addresses)?;
+    let is_free = |address: &Ipv4Addr| TcpListener::bind((*address, HTTP_PORT)).is_ok();
+    let has_usual = addresses.iter().all(is_free);
+    let http_port = if has_usual { HTTP_PORT } else { free_port(&addresses)?.0 };
+    Ok([port, ballot_port, http_port])
 }

@@ -61,7 +61,6 @@ pub(super) struct Stage {
     sights: Vec<Sight>,
     pub(super) account: Account,
     pub(super) lost: Vec<String>,
-    /// Those that were not served by the end.
     unserved: Vec<String>,
     pub(super) chaos: Option<Chaos>,
     passengers: Passengers,

@@ -67,14 +67,13 @@ fn audit_records() -> Vec<AuditRecord> {
     };
     let clearing = AuditRecord {
         at: "2026-05-01T13:00:00.000Z".to_owned(),
-        node: car("A"),
-        program: "0.1.0".to_owned(),
         event: AuditEvent::ClearHang {
             operator: "kovac".to_owned(),
             reason: "brake replaced".to_owned(),
             account: None,
             cleared: Latch::Hang(hang.clone()),
         },
+        ..AuditRecord::hang(&hang)
     };
     vec![AuditRecord::hang(&hang), clearing]
 }

@@ -31,7 +31,6 @@ struct Platter {
 
 #[derive(Debug)]
 enum Operation {
-    /// The file has this length.
     Length(usize),
     /// The sector of this index has this content.
     Write(usize, Box<Sector>),
