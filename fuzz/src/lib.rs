@@ -16,7 +16,6 @@
 mod datagram;
 mod panel;
 mod server;
-mod split;
 #[cfg(test)]
 mod tests;
 mod text;

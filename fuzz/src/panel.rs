@@ -11,8 +11,6 @@ use elevator_driver::{
     PanelInputs, PanelOutputs, Trip,
 };
 
-use crate::split::{as_stream, pieces};
-
 const NOW: Duration = Duration::from_secs(1);
 
 /// What a panel sends, as a controller hears it. Frames of the controller have the same form.
@@ -111,6 +109,24 @@ pub(crate) fn panel_seeds() -> Vec<Vec<u8>> {
     said.push(encode(header(200), &wrong));
     let whole = said.concat();
     said.into_iter().chain(heard).chain([whole]).map(|frame| as_stream(&frame)).collect()
+}
+
+/// These bytes in pieces of 1 to 64 bytes, whose lengths the first four say: the rest is the stream.
+fn pieces(bytes: &[u8]) -> (&[u8], Vec<&[u8]>) {
+    let (lengths, stream) = bytes.split_at(bytes.len().min(4));
+    let mut lengths = lengths.iter().cycle().map(|length| 1 + usize::from(length % 64));
+    let (mut pieces, mut rest) = (Vec::new(), stream);
+    while !rest.is_empty() {
+        let (piece, after) = rest.split_at(lengths.next().unwrap_or(1).min(rest.len()));
+        pieces.push(piece);
+        rest = after;
+    }
+    (stream, pieces)
+}
+
+/// A stream that arrives in pieces of very different lengths.
+fn as_stream(stream: &[u8]) -> Vec<u8> {
+    [&[0, 4, 63, 1], stream].concat()
 }
 
 fn floors() -> FloorCount {

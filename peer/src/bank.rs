@@ -24,14 +24,19 @@ use crate::suite::LONGEST_RUN;
 /// Steps of the simulator per second.
 pub(crate) const TICKS: u32 = 20;
 
-/// Steps in so many seconds.
+/// The nearest whole number that is not below zero.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "seconds of a door are few"
+    reason = "a float that is too small or too large becomes the least or the greatest number"
 )]
+pub(crate) fn rounded(number: f64) -> u32 {
+    number.round() as u32
+}
+
+/// Steps in so many seconds.
 fn ticks(seconds: f64) -> u32 {
-    (seconds * f64::from(TICKS)).round() as u32
+    rounded(seconds * f64::from(TICKS))
 }
 
 /// The simulated building.
@@ -115,8 +120,8 @@ pub(crate) fn run(
     passengers: &[Passenger],
     strategy: Strategy,
 ) -> Result<Score> {
-    let mut driver = Driver::new(building, strategy)?;
     let mut bank = Bank::new(building, strategy == Strategy::EtdAdaptive)?;
+    let mut driver = Driver::new(building, strategy, &bank)?;
     let mut trips = vec![Journey::default(); passengers.len()];
     let (mut next, mut inside) = (0, 0);
     let (mut riding, mut wrong) = (0, 0);

@@ -24,7 +24,7 @@ use elevator_fleet::model::{
 
 use elevator_simulator::building::Building;
 
-use crate::bank::{Bank, TICKS};
+use crate::bank::{Bank, TICKS, rounded};
 use crate::strategy::Strategy;
 
 /// The plan is made at each change of its inputs, and at least once in so many seconds.
@@ -67,7 +67,11 @@ pub(crate) struct Driver {
 
 impl Driver {
     /// `None` for a strategy of the simulator.
-    pub(crate) fn new(building: &Building, strategy: Strategy) -> Result<Option<Self>> {
+    pub(crate) fn new(
+        building: &Building,
+        strategy: Strategy,
+        bank: &Bank,
+    ) -> Result<Option<Self>> {
         let seconds = Duration::from_secs_f64;
         let kinematics = Kinematics {
             floor_height: building.floor_height,
@@ -82,11 +86,21 @@ impl Driver {
         };
         let Some(dispatcher) = strategy.dispatcher(kinematics, building) else { return Ok(None) };
         let floors = (0..building.floors.get()).map(Floor::try_from);
+        let cabins = bank.cars.iter().enumerate().map(|(number, &id)| {
+            Ok(Cabin {
+                id,
+                name: NodeId::new(&format!("car-{number}"))?,
+                direction: None,
+                phase: ElevatorPhase::Idle,
+                since: 0.0,
+                floor: Floor::BOTTOM,
+            })
+        });
         Ok(Some(Self {
             dispatcher,
             kinematics,
             floors: floors.collect::<Result<_, _>>()?,
-            cabins: Vec::new(),
+            cabins: cabins.collect::<Result<_>>()?,
             calls: BTreeMap::new(),
             plan: Plan::default(),
             planned_for: Vec::new(),
@@ -97,28 +111,11 @@ impl Driver {
 
     /// Decides for each car what it does in the next tick.
     pub(crate) fn drive(&mut self, bank: &mut Bank) -> Result<()> {
-        if self.cabins.is_empty() {
-            self.find_cabins(bank)?;
-        }
         self.update_calls(bank);
         let situations = self.update_cabins(bank)?;
         self.plan(bank.now(), &situations);
         for (car, situation) in situations.iter().enumerate() {
             self.control(bank, car, situation)?;
-        }
-        Ok(())
-    }
-
-    fn find_cabins(&mut self, bank: &Bank) -> Result<()> {
-        for (number, &id) in bank.cars.iter().enumerate() {
-            self.cabins.push(Cabin {
-                id,
-                name: NodeId::new(&format!("car-{number}"))?,
-                direction: None,
-                phase: ElevatorPhase::Idle,
-                since: 0.0,
-                floor: Floor::BOTTOM,
-            });
         }
         Ok(())
     }
@@ -198,7 +195,7 @@ impl Driver {
                 phase,
                 elapsed: Duration::from_secs_f64(elapsed.max(0.0)),
                 direction: cabin.direction,
-                load: Some(percent(load)),
+                load: u8::try_from(rounded(load)).ok(),
                 locked_out: FloorSet::default(),
                 mode: Mode::default(),
             };
@@ -376,21 +373,6 @@ fn next_stop(
     if reachable.is_beyond(stop_at, way) { stop_at } else { reachable }
 }
 
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a float that is too small or too large becomes the least or the greatest number"
-)]
 fn at(place: f64, floors: &[Floor]) -> Floor {
-    let index = (place as usize).min(floors.len() - 1);
-    floors[index]
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a load is from 0 to 100 per cent"
-)]
-fn percent(load: f64) -> u8 {
-    load.round() as u8
+    floors[(rounded(place) as usize).min(floors.len() - 1)]
 }

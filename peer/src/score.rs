@@ -87,7 +87,7 @@ pub(crate) fn tables(cells: &[Cell], strategies: &[Strategy], scores: &[Vec<Scor
             .to_owned();
     let mut logarithms = vec![Vec::new(); strategies.len()];
     for (cell, scores) in cells.iter().zip(scores) {
-        let peers = strategies.iter().zip(scores).filter(|(strategy, _)| strategy.is_peer());
+        let peers = strategies.iter().zip(scores).filter(|(it, _)| Strategy::PEERS.contains(it));
         let best = peers.map(|(_, score)| score).min_by(|a, b| a.awt.total_cmp(&b.awt));
         for ((strategy, score), logarithms) in strategies.iter().zip(scores).zip(&mut logarithms) {
             let Score { served, awt, p90, longest, attd, wrong_way, .. } = score;

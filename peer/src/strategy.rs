@@ -27,24 +27,15 @@ impl Strategy {
         dispatch::Strategy::ALL.map(Self::Ours).into()
     }
 
-    pub(crate) fn is_peer(self) -> bool {
-        Self::PEERS.contains(&self)
-    }
-
     /// The dispatcher of this project, if it is one.
     pub(crate) fn dispatcher(
         self,
         kinematics: Kinematics,
         building: &Building,
     ) -> Option<Box<dyn Dispatcher>> {
+        let Self::Ours(strategy) = self else { return None };
         let (floors, capacity) = (building.floors, building.rated_load / MASS);
-        let bypass_load = CarSettings::BYPASS_LOAD;
-        match self {
-            Self::Etd | Self::EtdAdaptive => None,
-            Self::Ours(strategy) => {
-                Some(strategy.dispatcher(kinematics, floors, capacity, bypass_load))
-            }
-        }
+        Some(strategy.dispatcher(kinematics, floors, capacity, CarSettings::BYPASS_LOAD))
     }
 }
 

@@ -8,17 +8,6 @@
 //!
 //! Nothing here reads a clock: the page says how much time passes. The same settings and the same
 //! acts at the same times give the same run, which is how a run is shared.
-//!
-//! ```
-//! use std::time::Duration;
-//!
-//! use liftmesh_playground::{Playground, Settings};
-//!
-//! let mut playground = Playground::new(Settings::default())?;
-//! playground.advance(Duration::from_secs(5));
-//! assert!(playground.picture(0).nodes.iter().all(|node| node.running));
-//! # Ok::<(), liftmesh_playground::Error>(())
-//! ```
 
 mod messages;
 #[cfg(target_family = "wasm")]

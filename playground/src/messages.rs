@@ -1,10 +1,10 @@
 //! The messages of the last moments, for a space-time view.
 
-use std::time::Duration;
-
 use elevator_fleet::wire::NodeState;
 use liftmesh_lab::trace::{Fate, Trace};
 use serde::Serialize;
+
+use crate::picture::seconds;
 
 /// So many ways are shown at most; of more, the latest.
 const MOST_WAYS: usize = 6_000;
@@ -84,9 +84,4 @@ fn name(state: Option<&NodeState>) -> &'static str {
         Some(NodeState::Slave { .. }) => "slave",
         Some(NodeState::Seeking) => "seeking",
     }
-}
-
-/// To the microsecond.
-fn seconds(time: Duration) -> f64 {
-    (time.as_secs_f64() * 1_000_000.0).round() / 1_000_000.0
 }

@@ -150,7 +150,7 @@ fn wall_clock(world: &World, at: Duration) -> SystemTime {
     began.unwrap_or(now) + at
 }
 
-fn seconds(time: Duration) -> f64 {
+pub(crate) fn seconds(time: Duration) -> f64 {
     // To the microsecond, of which the page lets pass whole ones.
     (time.as_secs_f64() * 1_000_000.0).round() / 1_000_000.0
 }
