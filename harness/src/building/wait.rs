@@ -152,14 +152,6 @@ impl Building {
         });
     }
 
-    /// The car to which a node has seen an open order assigned; waits for it.
-    pub fn assignee(&self, at: &str) -> &'static str {
-        self.wait_for("a car is assigned", |building| {
-            let car = building.status(at)?.orders.into_iter().find_map(|order| order.car)?;
-            building.cabins.iter().map(|cabin| cabin.name).find(|name| car == *name)
-        })
-    }
-
     pub fn put_in(&self, name: &str) {
         self.tell(name, "stop off");
     }

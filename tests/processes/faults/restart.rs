@@ -3,14 +3,16 @@
 use std::time::Duration;
 
 use elevator_driver::Direction;
+use liftmesh_harness::building::{Building, Line};
 
-use super::{THREE, bank};
+use super::THREE;
 
 /// F13, P3: all processes end at one moment, as soon as the lamps are lit, with the memory of every
 /// panel. A node that nobody else could tell lights its lamps from its disk, and then all do.
 #[test]
 fn every_lit_order_is_served_after_a_power_cut_of_the_whole_building() {
-    let mut building = bank();
+    let mut building = Building::without_parking(8, Line::Serial, &THREE);
+    building.open_books();
     // Nobody can serve, so that no lamp may go out.
     for name in THREE {
         building.take_out(name);
