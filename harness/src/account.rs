@@ -10,29 +10,6 @@
 //! The nodes are not asked, so that they cannot be believed: a lit lamp is a promise (F12), and
 //! the account is whether it was kept. Demo and tests keep one; it has no process, no thread and
 //! no clock: [`Account::observe`] is told what is seen, and when.
-//!
-//! ```
-//! use std::time::Duration;
-//!
-//! use elevator_driver::{Button, Floor, LampSet};
-//! use elevator_fleet::model::NodeId;
-//! use liftmesh_harness::account::{Account, Sight, Verdict};
-//!
-//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let (car, floor) = (NodeId::new("A")?, Floor::try_from(2)?);
-//! let lit = LampSet::from_iter([Button::Car(floor)]);
-//! let mut account = Account::default();
-//! let placed = Sight { living: true, lamps: lit, ..Sight::default() };
-//! account.observe(&car, &placed, Duration::ZERO);
-//!
-//! // The lamp goes dark, and no car has been there.
-//! let dark = Sight { living: true, ..Sight::default() };
-//! account.observe(&car, &dark, Duration::from_secs(1));
-//! let verdicts = account.observe(&car, &dark, Duration::from_secs(2));
-//! assert!(matches!(verdicts[..], [Verdict::Lost { .. }]));
-//! # Ok(())
-//! # }
-//! ```
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;

@@ -74,20 +74,10 @@ pub enum NodeKind {
 }
 
 impl NodeCommand {
-    /// Adds the arguments to `program`, which is Liftmesh or executes it, and removes the settings
-    /// in the environment, which are not meant for this node.
+    /// Adds `run` or `caretaker` and the arguments to `program`, which is Liftmesh or executes it,
+    /// and removes the settings in the environment, which are not meant for this node.
     #[must_use]
-    pub fn build(&self, program: Command) -> Command {
-        self.build_as("run", program)
-    }
-
-    /// The same for `liftmesh caretaker`, which takes the place of this node after a hang.
-    #[must_use]
-    pub fn build_caretaker(&self, program: Command) -> Command {
-        self.build_as("caretaker", program)
-    }
-
-    fn build_as(&self, verb: &str, program: Command) -> Command {
+    pub fn build(&self, verb: &str, program: Command) -> Command {
         let mut command = program;
         for (name, _) in env::vars_os() {
             if name.as_encoded_bytes().starts_with(b"LIFTMESH__") {

@@ -137,7 +137,7 @@ impl Site {
             election: self.election,
             data_dir: self.place.data_dir(name),
         };
-        let mut command = node.build(self.program());
+        let mut command = node.build("run", self.program());
         command.arg("--allow-faults");
         command.args(["--http-address", &self.http(car).to_string()]);
         command.args(["--ballot-port", &self.ballot_port.to_string()]);

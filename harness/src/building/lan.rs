@@ -56,7 +56,7 @@ impl Lan {
         self.make_interface(number);
         ip(&["-n", &host, "link", "set", "lo", "up"]);
         if interface != Interface::Bare {
-            self.address_host(number);
+            self.address_host(number, number);
         }
         if interface != Interface::Down {
             self.raise(number);
@@ -79,16 +79,12 @@ impl Lan {
     /// Makes the interface anew, with the same name and address.
     pub fn recreate_interface(&self, number: u8) {
         self.make_interface(number);
-        self.address_host(number);
+        self.address_host(number, number);
         self.raise(number);
     }
 
-    pub fn address_host(&self, number: u8) {
-        self.readdress_host(number, number);
-    }
-
     /// Takes a host's address, and gives it the one of this number.
-    pub fn readdress_host(&self, host: u8, number: u8) {
+    pub fn address_host(&self, host: u8, number: u8) {
         ip(&["-n", &self.host(host), "addr", "flush", "dev", INTERFACE]);
         let address = format!("{}/24", self.address(number));
         let broadcast = self.broadcast().ip().to_string();

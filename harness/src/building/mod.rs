@@ -260,7 +260,7 @@ impl Building {
     pub fn start_as(&mut self, name: &str, change: impl FnOnce(&mut NodeCommand)) {
         let mut settings = self.settings(name);
         change(&mut settings);
-        let command = self.command_of(name, &settings, NodeCommand::build);
+        let command = self.command_of(name, "run", &settings);
         self.run(name, |log| Process::start(name, command, log));
     }
 
@@ -278,21 +278,16 @@ impl Building {
     }
 
     pub fn command(&self, name: &str) -> Command {
-        self.command_of(name, &self.settings(name), NodeCommand::build)
+        self.command_of(name, "run", &self.settings(name))
     }
 
-    fn command_of(
-        &self,
-        name: &str,
-        settings: &NodeCommand,
-        build: impl FnOnce(&NodeCommand, Command) -> Command,
-    ) -> Command {
+    fn command_of(&self, name: &str, verb: &str, settings: &NodeCommand) -> Command {
         let number = self.cabin(name).number;
         let program = match &self.lan {
             Some(lan) => lan.on_host(number, &self.program),
             None => Command::new(&self.program),
         };
-        let mut command = build(settings, program);
+        let mut command = settings.build(verb, program);
         let limit = format!("{}s", FLIGHT_LIMIT.as_secs());
         command.args(["--flight-limit", &limit, "--homing-limit", "10s"]);
         command.args(DRIVE.split(' ')).args(["--rated-speed", "6", "--dwell", "1s"]);

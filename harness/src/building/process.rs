@@ -3,7 +3,7 @@
 use std::process::{Command, ExitStatus, Stdio};
 
 use super::{Building, Line};
-use crate::{NodeCommand, Process};
+use crate::Process;
 
 /// The units per second in which Linux gives the processor time of a process.
 const TICKS: f64 = 100.0;
@@ -57,7 +57,7 @@ impl Building {
     }
 
     pub fn caretaker_command(&self, name: &str) -> Command {
-        self.command_of(name, &self.settings(name), NodeCommand::build_caretaker)
+        self.command_of(name, "caretaker", &self.settings(name))
     }
 
     pub fn start_caretaker(&self, name: &str) -> Process {
