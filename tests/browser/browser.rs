@@ -12,7 +12,7 @@ use fantoccini::wd::Capabilities;
 use fantoccini::{Client, ClientBuilder, Locator};
 use hyper_util::client::legacy::connect::HttpConnector;
 use liftmesh_harness::Process;
-use liftmesh_harness::building::{Machine, PATIENCE};
+use liftmesh_harness::building::{Machine, PATIENCE, skip};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
@@ -76,19 +76,12 @@ pub(super) struct Browser {
 }
 
 impl Browser {
-    /// Starts one; `None` where this machine has none.
-    pub(super) fn start(look: Look) -> Option<Self> {
-        Self::start_on(Machine::shared, look)
-    }
-
-    /// The same while no other runs, to be measured.
-    pub(super) fn start_alone(look: Look) -> Option<Self> {
-        Self::start_on(Machine::alone, look)
-    }
-
-    fn start_on(machine: impl FnOnce() -> Machine, look: Look) -> Option<Self> {
-        let program = in_path("chromedriver")?;
-        in_path("chromium")?;
+    /// Starts one; `None`, having said why, where this machine has none.
+    pub(super) fn start(look: Look, machine: impl FnOnce() -> Machine) -> Option<Self> {
+        let (Some(program), Some(_)) = (in_path("chromedriver"), in_path("chromium")) else {
+            skip("chromium and chromedriver are not installed (Debian: chromium-driver)");
+            return None;
+        };
         let machine = machine();
         let directory = tempfile::tempdir().expect("a directory");
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");

@@ -29,7 +29,7 @@ use std::time::Duration;
 
 use elevator_driver::{Button, Direction};
 use elevator_fleet::node::{LossCause, LostStatus};
-use liftmesh_harness::building::{Building, Line, skip};
+use liftmesh_harness::building::{Building, Line, Machine};
 
 use self::browser::{Browser, Look};
 
@@ -49,7 +49,7 @@ fn bank() -> Building {
 
 /// It, and a browser that shows this page at node A; `None` where there is no browser.
 fn viewer(page: &str) -> Option<(Building, Browser)> {
-    let browser = browser(Look::DESKTOP)?;
+    let browser = Browser::start(Look::DESKTOP, Machine::shared)?;
     let building = bank();
     browser.open(&format!("{}#/{page}", panel(&building, 1)));
     browser.wait_for(".light.live");
@@ -65,17 +65,6 @@ fn operator() -> Option<(Building, Browser)> {
     browser.wait_for(".light.live");
     assert_eq!(browser.evaluate("return location.hash"), "#/bank");
     Some((building, browser))
-}
-
-fn browser(look: Look) -> Option<Browser> {
-    or_skip(Browser::start(look))
-}
-
-fn or_skip(browser: Option<Browser>) -> Option<Browser> {
-    if browser.is_none() {
-        skip("chromium and chromedriver are not installed (Debian: chromium-driver)");
-    }
-    browser
 }
 
 /// The panel of the node whose address ends with this number.
@@ -140,7 +129,7 @@ fn start_with_tls(building: &mut Building, name: &'static str, number: u8, files
 
 #[test]
 fn a_panel_beyond_loopback_asks_for_a_token_before_it_shows_the_fleet() {
-    let Some(browser) = browser(Look::DESKTOP) else { return };
+    let Some(browser) = Browser::start(Look::DESKTOP, Machine::shared) else { return };
     let files = tempfile::tempdir().expect("a directory");
     let mut building = Building::new(6, Line::Serial);
     start_with_tls(&mut building, "A", 1, files.path());
@@ -258,7 +247,7 @@ fn no_page_scrolls_sideways() {
     let building = bank();
     let token = token(&building, "A");
     for look in Look::ALL {
-        let Some(browser) = browser(look) else { return };
+        let Some(browser) = Browser::start(look, Machine::shared) else { return };
         browser.open(&format!("{}#token={token}", panel(&building, 1)));
         browser.wait_for(".light.live");
         building.press("A", Button::Car(building.floor(5)));
@@ -304,7 +293,7 @@ fn arrow_keys_move_through_the_buttons_of_a_shaft() {
 
 #[test]
 fn the_first_paint_is_quick_and_small() {
-    let Some(browser) = or_skip(Browser::start_alone(Look::DESKTOP)) else { return };
+    let Some(browser) = Browser::start(Look::DESKTOP, Machine::alone) else { return };
     let building = bank();
     let paints: Vec<_> = (0..5).map(|_| browser.first_paint(&panel(&building, 1))).collect();
     let quickest = paints.iter().map(|(time, _)| *time).min().expect("a paint");

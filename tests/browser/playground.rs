@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use liftmesh_harness::Process;
-use liftmesh_harness::building::{PATIENCE, skip};
+use liftmesh_harness::building::{Machine, PATIENCE, skip};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -30,7 +30,7 @@ impl Playground {
             skip("the playground is not built: ./playground/build.sh");
             return None;
         }
-        let browser = super::browser(look)?;
+        let browser = Browser::start(look, Machine::shared)?;
         let directory = tempfile::tempdir().expect("a directory");
         let mut command = Command::new(env!("CARGO_BIN_EXE_liftmesh"));
         command.args(["lab", "playground", "--port", "0", "--dir"]).arg(site);
@@ -215,29 +215,6 @@ fn a_link_is_cut_and_repaired_one_way_and_both() {
     playground.assert_that_all_invariants_hold();
 }
 
-/// There is no audit log: nobody is asked for a name.
-#[test]
-fn cars_are_commanded_in_the_playground() {
-    let Some(playground) = Playground::open(Look::DESKTOP) else { return };
-    let browser = &playground.browser;
-    playground.wait_for_state("D", "slave");
-    browser.click("button[data-mode-of=B]");
-    browser.wait_for("dialog input[value=in-service]:checked");
-    let named = "return document.querySelector('dialog input[name=operator]')";
-    assert_eq!(browser.evaluate(named), json!(null));
-    browser.submit(&[("input[value=independent]", " ")]);
-    browser.wait_for_text("button[data-mode-of=B]", "Independent");
-    for (button, begun) in [("button.power", ".banner.power"), ("button.recall", ".banner.alarm")] {
-        browser.click(button);
-        browser.submit(&[(".confirm input", " ")]);
-        browser.click(&format!("{begun} button"));
-        browser.submit(&[(".confirm input", " ")]);
-        browser.wait_until_gone(begun);
-    }
-    browser.wait_for_text("button[data-mode-of=B]", "Independent");
-    playground.assert_that_all_invariants_hold();
-}
-
 /// A browser that opens the link shows the same run: every step is in it, and what the controls show comes from
 /// the run.
 #[test]
@@ -256,8 +233,18 @@ fn a_shared_link_leads_to_the_same_run() {
     browser.click("[data-call=hall-3-up]");
     playground.wait_for_state("B", "master");
     browser.click("button[data-mode-of=C]");
-    browser.click("dialog input[value=independent]");
-    browser.click("dialog button[type=submit]");
+    browser.wait_for("dialog input[value=in-service]:checked");
+    // There is no audit log: nobody is asked for a name.
+    let named = "return document.querySelector('dialog input[name=operator]')";
+    assert_eq!(browser.evaluate(named), json!(null));
+    browser.submit(&[("input[value=independent]", " ")]);
+    for (button, begun) in [("button.power", ".banner.power"), ("button.recall", ".banner.alarm")] {
+        browser.click(button);
+        browser.submit(&[(".confirm input", " ")]);
+        browser.click(&format!("{begun} button"));
+        browser.submit(&[(".confirm input", " ")]);
+        browser.wait_until_gone(begun);
+    }
     browser.wait_for_text("button[data-mode-of=C]", "Independent");
     playground.set_speed("10");
     browser.wait_for_text(".lab .clock", "00:00:3");
