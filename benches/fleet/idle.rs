@@ -1,5 +1,6 @@
 //! Nothing happens: what a node costs.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use liftmesh_harness::building::{Building, Line};
@@ -52,21 +53,20 @@ fn used(building: &Building, names: &[&str]) -> Vec<(f64, f64)> {
 fn wake_ups(building: &Building, name: &str) -> f64 {
     let tasks = format!("/proc/{}/task", building.process_id(name));
     let tasks = std::fs::read_dir(tasks).expect("a running process");
-    let each = tasks.map(|task| {
-        let status = task.expect("a thread").path().join("status");
-        let text = std::fs::read_to_string(status).expect("a running thread");
-        let line = text.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
-        let count = line.expect("a count").trim();
-        count.parse::<f64>().expect("a number")
-    });
+    let each =
+        tasks.map(|task| number(&task.expect("a thread").path(), "voluntary_ctxt_switches:"));
     each.sum()
 }
 
 fn resident(building: &Building, name: &str) -> f64 {
-    let path = format!("/proc/{}/status", building.process_id(name));
-    let text = std::fs::read_to_string(path).expect("a running process");
-    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    let kibibytes = line.and_then(|line| line.split_whitespace().next());
-    let kibibytes: f64 = kibibytes.expect("a size").parse().expect("a number");
+    let kibibytes = number(format!("/proc/{}", building.process_id(name)).as_ref(), "VmRSS:");
     kibibytes / 1024.0
+}
+
+/// A number in the status of a process or thread.
+fn number(of: &Path, what: &str) -> f64 {
+    let text = std::fs::read_to_string(of.join("status")).expect("it runs");
+    let line = text.lines().find_map(|line| line.strip_prefix(what)).expect("a line");
+    let number = line.split_whitespace().next();
+    number.and_then(|number| number.parse().ok()).expect("a number")
 }

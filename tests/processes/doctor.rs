@@ -14,17 +14,8 @@ use tempfile::TempDir;
 
 use super::command_line::{done, liftmesh, run};
 
-/// A directory, and the paths of things in it.
-struct Place(TempDir);
-
-impl Place {
-    fn new() -> Self {
-        Self(TempDir::new().expect("a directory"))
-    }
-
-    fn path(&self, name: &str) -> String {
-        self.0.path().join(name).to_str().expect("text").to_owned()
-    }
+fn path(directory: &TempDir, name: &str) -> String {
+    directory.path().join(name).to_str().expect("text").to_owned()
 }
 
 /// Of an indicator on loopback, with ports that nobody else uses, unless the words say otherwise.
@@ -78,8 +69,8 @@ fn free_port() -> u16 {
 /// Everything that is wrong is told at once, with what to do, and nothing is changed.
 #[test]
 fn the_doctor_tells_what_would_keep_a_node_from_running() {
-    let place = Place::new();
-    fs::write(place.path("file"), "").expect("written");
+    let place = TempDir::new().expect("a directory");
+    fs::write(path(&place, "file"), "").expect("written");
     let udp = UdpSocket::bind("127.0.0.1:0").expect("a socket");
     let tcp = TcpListener::bind("127.0.0.1:0").expect("a socket");
     let [beacons, links] =
@@ -91,7 +82,7 @@ fn the_doctor_tells_what_would_keep_a_node_from_running() {
         let rest = ["--http-enabled", "false", "--panel", panel, "--data-dir", data_dir];
         findings(&run(&[&words[..], &ports, &rest, more].concat()), exit)
     };
-    let (device, file) = (format!("serial://{}", place.path("ttyNONE")), place.path("file"));
+    let (device, file) = (format!("serial://{}", path(&place, "ttyNONE")), path(&place, "file"));
     let socket = ["--read-only-socket", &file, "--read-only-group", "no-such-group"];
     let found = probe(&device, &file, 1, &socket);
     has(&found, "data_dir", "error", "");
@@ -100,16 +91,16 @@ fn the_doctor_tells_what_would_keep_a_node_from_running() {
     has(&found, "broadcast", "error", &format!("UDP port {beacons}"));
     has(&found, "link_port", "error", &format!("TCP port {links} at 127.0.0.1 is in use"));
     has(&found, "operator.read_only_socket", "error", "no-such-group");
-    let found = probe("serial:///dev/null", &place.path("new/data"), 1, &[]);
+    let found = probe("serial:///dev/null", &path(&place, "new/data"), 1, &[]);
     has(&found, "panel", "error", "/dev/null is not a serial device");
     has(&found, "data_dir", "ok", "will be created when the node starts");
-    assert!(!Path::new(&place.path("new")).exists());
+    assert!(!Path::new(&path(&place, "new")).exists());
 
     // With everything in order it ends with 0.
     drop((udp, tcp));
     let server = TcpListener::bind("127.0.0.1:0").expect("a socket");
     let panel = format!("tcp://{}", server.local_addr().expect("bound"));
-    probe(&panel, &place.path("new"), 0, &[]);
+    probe(&panel, &path(&place, "new"), 0, &[]);
 
     let found = findings(&doctor("/nowhere", &["--flight-limit", "1", "--dwell", "never"]), 1);
     has(&found, "config", "error", "motion.flight_limit = ");
@@ -119,8 +110,8 @@ fn the_doctor_tells_what_would_keep_a_node_from_running() {
 
 #[test]
 fn a_node_that_does_not_run_is_examined_without_a_change() {
-    let place = Place::new();
-    let (data_dir, journal) = (place.path("data"), place.path("data/journal.redb"));
+    let place = TempDir::new().expect("a directory");
+    let (data_dir, journal) = (path(&place, "data"), path(&place, "data/journal.redb"));
     let found = findings(&doctor(&data_dir, &[]), 0);
     has(&found, "config", "ok", "");
     has(&found, "journal", "ok", "none yet");
@@ -150,8 +141,8 @@ fn the_nodes_on_the_network_are_listened_to() {
     has(&found, "node", "ok", "A runs, master, and hears 0 peers");
     has(&found, "journal", "ok", "in use by this node");
 
-    let place = Place::new();
-    let (data_dir, key) = (place.path("data"), place.path("key"));
+    let place = TempDir::new().expect("a directory");
+    let (data_dir, key) = (path(&place, "data"), path(&place, "key"));
     done(&["keygen", "--out", &key]);
     let check = |data_dir: &str, exit: i32, words: &[&str]| {
         let network = ["doctor", "--json", "--role", "indicator", "--address", &address];
@@ -200,8 +191,9 @@ fn a_lost_journal_is_lost_to_every_command() {
 /// HTTP's certificate and the broker are looked at, and what is wrong with them is said.
 #[test]
 fn a_certificate_and_a_broker_are_examined() {
-    let place = Place::new();
-    let (data_dir, certificate, key) = (place.path("data"), place.path("crt"), place.path("key"));
+    let place = TempDir::new().expect("a directory");
+    let (data_dir, certificate, key) =
+        (path(&place, "data"), path(&place, "crt"), path(&place, "key"));
     let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]);
     let made = made.expect("a certificate");
     fs::write(&certificate, made.cert.pem()).expect("written");
@@ -225,8 +217,8 @@ fn a_certificate_and_a_broker_are_examined() {
 #[test]
 fn the_doctor_tells_whether_the_fleet_key_can_be_used() {
     const NODE: u32 = 54_321;
-    let place = Place::new();
-    let (data_dir, path) = (place.path("data"), place.path("fleet.key"));
+    let place = TempDir::new().expect("a directory");
+    let (data_dir, path) = (path(&place, "data"), path(&place, "fleet.key"));
     done(&["keygen", "--out", &path]);
     let chmod = |mode| set_permissions(&path, Permissions::from_mode(mode)).expect("rights");
     let is = |keys: &str, result: &str, what: &str| {

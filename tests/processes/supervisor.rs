@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use liftmesh_harness::building::{Building, Line, PATIENCE};
+use liftmesh_harness::building::{Building, Line, PATIENCE, skip};
 use rustix::fs::OFlags;
 use rustix::process::Signal;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
@@ -121,20 +121,11 @@ fn the_unit_files_are_right() {
     let verified =
         Command::new("systemd-analyze").args(["verify", "--man=no"]).args(files).output();
     let Ok(verified) = verified else {
-        return liftmesh_harness::building::skip("it needs systemd-analyze (Debian: systemd)");
+        return skip("it needs systemd-analyze (Debian: systemd)");
     };
     let said = String::from_utf8_lossy(&verified.stderr).into_owned();
     assert!(verified.status.success(), "{said}");
     assert!(!said.contains("liftmesh"), "{said}");
-}
-
-/// Whether `setsid` is there to give a node a session of its own.
-fn has_setsid() -> bool {
-    let found = Command::new("setsid").arg("--version").output().is_ok();
-    if !found {
-        liftmesh_harness::building::skip("it needs setsid");
-    }
-    found
 }
 
 /// A terminal: its far end, and the side that a process has.
@@ -152,8 +143,8 @@ pub(super) fn terminal() -> (File, File) {
 /// S2: the terminal in which a node was started is closed; and a daemon has nothing to read again.
 #[test]
 fn a_node_goes_on_at_sighup() {
-    if !has_setsid() {
-        return;
+    if Command::new("setsid").arg("--version").output().is_err() {
+        return skip("it needs setsid");
     }
     let (far_end, terminal) = terminal();
     let mut building = Building::new(20, Line::Serial);

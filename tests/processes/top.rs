@@ -74,7 +74,9 @@ impl Drop for Screen {
     }
 }
 
-fn building() -> Building {
+/// Watches a fleet of A and B through B, while both end and B comes back. Without B, it says why.
+#[test]
+fn it_follows_the_fleet_through_the_end_of_the_node_that_it_asks() {
     let mut building = Building::new(4, Line::Serial);
     building.elect_by(Protocol::LowestIp);
     for (number, name) in (1..).zip(["A", "B"]) {
@@ -87,13 +89,6 @@ fn building() -> Building {
             status.is_some_and(|status| status.peers.iter().any(|peer| peer.synced))
         });
     }
-    building
-}
-
-/// Watches a fleet of A and B through B, while both end and B comes back. Without B, it says why.
-#[test]
-fn it_follows_the_fleet_through_the_end_of_the_node_that_it_asks() {
-    let mut building = building();
     let mut screen = Screen::start(&mut building.operator("B", &["top"]));
     screen.wait_for("as B sees it");
     screen.wait_for("★ A leads");

@@ -20,7 +20,7 @@ const ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 40);
 
 pub(crate) struct Broker {
     process: Option<Process>,
-    port: u16,
+    pub(super) port: u16,
     directory: tempfile::TempDir,
 }
 
@@ -79,11 +79,6 @@ impl Broker {
     /// A client that hears everything that is published from here on, and what is retained.
     pub(super) fn ear(&self) -> Ear {
         Ear::new(&format!("ear-{:08x}", fastrand::u32(..)), self.port, None)
-    }
-
-    /// The same with this client identifier.
-    pub(super) fn ear_named(&self, name: &str) -> Ear {
-        Ear::new(name, self.port, None)
     }
 }
 

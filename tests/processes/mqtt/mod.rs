@@ -244,7 +244,7 @@ fn a_broker_that_hangs_or_ends_holds_nothing_up() {
 fn a_node_yields_to_another_client_with_the_name_of_the_session() {
     let Some(broker) = Broker::open() else { return };
     let (building, _) = building(&["A"], &broker);
-    let thief = broker.ear_named(SESSION);
+    let thief = Ear::new(SESSION, broker.port, None);
     let told = "no connection to the MQTT broker";
     let taken = |building: &Building| building.logged("A").matches(told).count();
     building.wait("A has lost it", |building| taken(building) > 0);
