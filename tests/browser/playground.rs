@@ -238,13 +238,6 @@ fn a_shared_link_leads_to_the_same_run() {
     let named = "return document.querySelector('dialog input[name=operator]')";
     assert_eq!(browser.evaluate(named), json!(null));
     browser.submit(&[("input[value=independent]", " ")]);
-    for (button, begun) in [("button.power", ".banner.power"), ("button.recall", ".banner.alarm")] {
-        browser.click(button);
-        browser.submit(&[(".confirm input", " ")]);
-        browser.click(&format!("{begun} button"));
-        browser.submit(&[(".confirm input", " ")]);
-        browser.wait_until_gone(begun);
-    }
     browser.wait_for_text("button[data-mode-of=C]", "Independent");
     playground.set_speed("10");
     browser.wait_for_text(".lab .clock", "00:00:3");
@@ -280,6 +273,13 @@ fn a_shared_link_leads_to_the_same_run() {
     }
     browser.wait_for_text(".traffic", "nearly everybody comes in");
     browser.wait_for_text("button[data-mode-of=C]", "Independent");
+    for (button, begun) in [("button.power", ".banner.power"), ("button.recall", ".banner.alarm")] {
+        browser.click(button);
+        browser.submit(&[(".confirm input", " ")]);
+        browser.click(&format!("{begun} button"));
+        browser.submit(&[(".confirm input", " ")]);
+        browser.wait_until_gone(begun);
+    }
     playground.assert_that_all_invariants_hold();
 }
 
