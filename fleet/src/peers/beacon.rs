@@ -99,6 +99,9 @@ impl Peers {
     ) -> Beacon {
         let mut beacon = self.plain_beacon(facts, now);
         beacon.probe = probe;
+        if probe {
+            self.membership.sent_as_probe();
+        }
         beacon.echoes = self.membership.echoes_for(to);
         beacon
     }

@@ -173,21 +173,27 @@ impl Membership {
         if echoed.is_some() {
             self.make_room(beacon.hello.nonce);
         }
+        let addressee = beacon.piggybacked.as_ref().and_then(|it| it.to.as_ref());
+        let is_addressed = beacon.probe || addressee == Some(&self.own.node);
         let Some(peer) = self.incarnation(&beacon.hello, now) else {
             return Heard::Dropped(BeaconFate::Ignored);
         };
         peer.note_delay(beacon.sequence, now);
-        if let Some(sent) = echoed_beacon {
-            peer.note_echo(sent, now);
-        }
+        let is_answer = echoed_beacon.is_some_and(|sent| peer.note_echo(sent, now));
+        // It came to this node alone.
+        let is_single = is_answer || is_addressed;
         match peer.window.mark(beacon.sequence, now) {
             Order::Latest => {
                 peer.echoed_at = peer.echoed_at.max(echoed);
-                peer.reception.note_latest(beacon.sequence, peer.period, now);
+                if is_single {
+                    peer.reception.note_single();
+                } else {
+                    peer.reception.note_latest(beacon.sequence, peer.period, now);
+                }
             }
             Order::Reordered { first } => {
                 peer.echoed_at = peer.echoed_at.max(echoed);
-                if first {
+                if first && !is_single {
                     peer.reception.note_late();
                 }
                 return match (first, self.counts(&beacon.hello)) {

@@ -18,6 +18,8 @@ pub(super) struct Sent {
     pub(super) at: Timestamp,
     /// The announced time until the next one.
     pub(super) period: Duration,
+    /// It went to one node, which answers at once.
+    pub(super) is_probe: bool,
 }
 
 fn echo((nonce, peer): (&Nonce, &Peer)) -> Option<Echo> {
@@ -27,13 +29,19 @@ fn echo((nonce, peer): (&Nonce, &Peer)) -> Option<Echo> {
 impl Membership {
     /// Records a beacon of this node that announces this period.
     pub(in crate::peers) fn sent(&mut self, sequence: u64, period: Duration, now: Timestamp) {
-        self.sent.push_back(Sent { sequence, at: now, period });
+        self.sent.push_back(Sent { sequence, at: now, period, is_probe: false });
         let limit = self.echoes_count_for();
         while self.sent.front().is_some_and(|sent| now.since(sent.at) > limit) {
             self.sent.pop_front();
         }
         let periods = self.sent.iter().map(|sent| sent.period);
         self.slowest = periods.max().unwrap_or(period);
+    }
+
+    pub(in crate::peers) fn sent_as_probe(&mut self) {
+        if let Some(sent) = self.sent.back_mut() {
+            sent.is_probe = true;
+        }
     }
 
     pub(super) fn echoes_count_for(&self) -> Duration {

@@ -105,14 +105,17 @@ impl Peer {
         }
     }
 
-    /// Updates the round trip with the beacon of this node that it echoes. Its later beacons repeat
-    /// an echo until a newer one is due: only the first shows the delay.
-    pub(super) fn note_echo(&mut self, sent: Sent, now: Timestamp) {
+    /// Updates the round trip with the beacon of this node that it echoes. Returns whether its beacon
+    /// is the answer to a probe, which is sent at once and to this node alone.
+    pub(super) fn note_echo(&mut self, sent: Sent, now: Timestamp) -> bool {
         self.echo_age.note(now.since(sent.at), now);
-        if sent.sequence > self.echoed {
+        // Later beacons repeat an echo until a newer one is due: only the first shows the delay.
+        let is_first = sent.sequence > self.echoed;
+        if is_first {
             self.echoed = sent.sequence;
             self.reception.note_echo(now.since(sent.at), now);
         }
+        is_first && sent.is_probe
     }
 
     /// The share of its beacons that got lost in the last minute.

@@ -14,8 +14,10 @@ const HALF: Duration = Duration::from_secs(30);
 /// What was received of one incarnation of a peer in the last minute.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Reception {
-    /// The latest beacon, and when it arrived.
+    /// The latest beacon to everybody, and when it arrived.
     last: Option<(u64, Timestamp)>,
+    /// How many later ones to this node alone have arrived.
+    single: u64,
     before: Part,
     current: Part,
 }
@@ -29,18 +31,23 @@ struct Part {
 }
 
 impl Reception {
-    /// A later beacon than any before. `period` is what the one before has announced.
+    /// A later beacon to everybody than any before. `period` is what the one before has announced.
     pub(super) fn note_latest(&mut self, sequence: u64, period: Duration, now: Timestamp) {
         let before = self.last.replace((sequence, now));
-        let lost =
-            before.map_or(0, |(last, at)| match sequence.saturating_sub(last).saturating_sub(1) {
-                // As a rule nothing is missing, and nothing has to be divided.
-                0 => 0,
-                missing => missing.min(periods(now.since(at), period).saturating_sub(1)),
-            });
+        let received = 1 + std::mem::take(&mut self.single);
+        let lost = before.map_or(0, |(last, at)| match sequence.saturating_sub(last + received) {
+            // As a rule nothing is missing, and nothing has to be divided.
+            0 => 0,
+            missing => missing.min(periods(now.since(at), period).saturating_sub(1)),
+        });
         let part = self.part(now);
         part.received += 1;
         part.lost += lost;
+    }
+
+    /// A later beacon than any before, to this node alone.
+    pub(super) fn note_single(&mut self) {
+        self.single += 1;
     }
 
     /// A beacon that others have overtaken: it was late and not lost.
