@@ -11,7 +11,7 @@ pub(crate) struct Bucket {
 }
 
 impl Bucket {
-    /// So many a second, and so many at once after a pause.
+    /// `rate` a second, and up to `burst` at once after a pause.
     pub(crate) fn new(rate: f64, burst: f64, now: Instant) -> Self {
         Self { rate, burst, level: burst, at: now }
     }

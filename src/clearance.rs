@@ -147,7 +147,7 @@ pub(crate) fn removed(records: &[AuditRecord]) -> Option<Latch> {
     Some(Latch::Removed { recorded })
 }
 
-/// Completes the audit log of a node that has a latch, which can't be removed unnoticed then.
+/// Completes the audit log of a latched node, so that removing the latch by hand is noticed.
 pub(crate) fn note_latch(
     data_dir: &Path,
     node: &NodeId,

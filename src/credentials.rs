@@ -36,7 +36,7 @@ pub enum CredentialsError {
     NoAnswer,
 }
 
-/// The line of a file that others can't read: a password or a token.
+/// Reads a password or a token: the one line of a file that other users can't read.
 pub(crate) fn password(path: &Path) -> Result<Zeroizing<String>, CredentialsError> {
     let (bytes, about) = contents(path)?;
     let mode = about.mode() & 0o7777;

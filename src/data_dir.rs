@@ -1,4 +1,4 @@
-//! What a node relies on in its data directory: nobody else changes it, and its files are files.
+//! What a node relies on in its data directory: nobody else changes it, and its files are regular.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};

@@ -126,7 +126,8 @@ pub(crate) fn examine(settings: &Settings) -> Vec<Finding> {
     findings
 }
 
-/// The clock of the day, which a node needs for its displays, audit log and events; no car moves by it.
+/// The clock of the day, which a node needs for its displays, audit log and events; no car moves by
+/// it.
 fn clock() -> Verdict {
     let (now, made) = (SystemTime::now(), env::current_exe().and_then(fs::metadata));
     let shown = humantime::format_rfc3339_seconds(now);

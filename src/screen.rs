@@ -200,7 +200,7 @@ fn legend(keys: &[Key]) -> Line<'static> {
     spans.collect()
 }
 
-/// A picture as text, in so many columns and lines.
+/// A picture as text, in this many columns and lines.
 pub(crate) fn page(picture: Picture<'_>, (width, height): (u16, u16)) -> String {
     let Ok(mut terminal) = Terminal::new(TestBackend::new(width, height));
     let Ok(_) = terminal.draw(|frame| draw(picture, frame));

@@ -27,8 +27,8 @@ pub(crate) struct Side {
 }
 
 impl Side {
-    /// Starts a thread, which gives way to the node's loop, its panel and its journal. What it serves
-    /// ends when its receiver does.
+    /// Starts a thread, which gives way to the node's loop, its panel and its journal. What it
+    /// serves ends when its receiver does.
     pub(crate) fn start<S: Future<Output = ()>>(
         name: &'static str,
         runtime: Runtime,
@@ -39,7 +39,7 @@ impl Side {
         thread::Builder::new().name(name.to_owned()).spawn(move || {
             // Linux lowers the priority of this thread alone, and of those that it starts.
             if let Err(error) = nice(NICENESS) {
-                debug!(%error, "a thread that serves clients keeps its priority");
+                debug!(%error, "can't lower the priority of a thread that serves clients");
             }
             runtime.block_on(serve(stopped));
             runtime.shutdown_timeout(LEFTOVERS);

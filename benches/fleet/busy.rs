@@ -11,7 +11,7 @@ use crate::site::{BANK, Panels, Which, halls, while_repeating};
 
 const FLOORS: u8 = 40;
 
-/// A press is quick to provoke, so each round presses so many buttons.
+/// A press is quick to provoke, so each round presses this many buttons.
 const PRESSES: usize = 24;
 
 pub(crate) fn measure(rounds: usize) -> Vec<Figure> {

@@ -1,5 +1,5 @@
-//! Many clients follow the event stream of one node of a bank whose cars all drive: what they cost its
-//! node.
+//! Many clients follow the event stream of one node of a bank whose cars all drive: what they cost
+//! its node.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};

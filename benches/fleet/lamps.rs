@@ -13,7 +13,7 @@ use crate::site::{CARS, Panels, Which, halls, stop};
 
 const FLOORS: u8 = 12;
 
-/// A press is quick to provoke, so each round presses so many buttons.
+/// A press is quick to provoke, so each round presses this many buttons.
 const PRESSES: usize = 7;
 
 pub(crate) fn measure(rounds: usize) -> Vec<Figure> {

@@ -29,7 +29,7 @@ use std::path::PathBuf;
 use clap::Parser;
 use samples::Figure;
 
-/// What is measured in so many rounds.
+/// What is measured in this many rounds.
 type Measure = fn(usize) -> Vec<Figure>;
 
 const SUBJECTS: [(&str, Measure); 7] = [

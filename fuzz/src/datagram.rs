@@ -25,7 +25,7 @@ pub(crate) fn beacon(bytes: &[u8]) {
     }
 }
 
-/// A beacon that came in as so many bytes is the same after another journey. It may have had
+/// A beacon that came in as this many bytes is the same after another journey. It may have had
 /// numbers in more bytes than they need, and a datagram may be longer than any that is sent.
 fn assert_same_again(beacon: &Beacon, length: usize, keys: &Keyring) {
     if length <= MAX_DATAGRAM {

@@ -111,7 +111,8 @@ pub(crate) fn panel_seeds() -> Vec<Vec<u8>> {
     said.into_iter().chain(heard).chain([whole]).map(|frame| as_stream(&frame)).collect()
 }
 
-/// These bytes in pieces of 1 to 64 bytes, whose lengths the first four say: the rest is the stream.
+/// These bytes in pieces of 1 to 64 bytes, whose lengths the first four say: the rest is the
+/// stream.
 fn pieces(bytes: &[u8]) -> (&[u8], Vec<&[u8]>) {
     let (lengths, stream) = bytes.split_at(bytes.len().min(4));
     let mut lengths = lengths.iter().cycle().map(|length| 1 + usize::from(length % 64));

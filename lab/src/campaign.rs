@@ -43,7 +43,7 @@ const BATCH: usize = 8;
 /// How many storms a run has at least.
 const STORMS: std::ops::RangeInclusive<u32> = 4..=8;
 
-/// Where chance has brought too little, there are up to so many more.
+/// Where chance has brought too little, there are up to this many more.
 const MOST_MORE: u32 = 12;
 
 /// How often somebody presses buttons early in a calm, and how far apart at most.
@@ -53,7 +53,7 @@ const PRESSES_APART: Duration = Duration::from_secs(2);
 /// How long a calm lasts at most, beyond that.
 const CALM: Duration = Duration::from_secs(20);
 
-/// With one car broken and the rest of the world sound, so many times somebody presses buttons.
+/// With one car broken and the rest of the world sound, this many times somebody presses buttons.
 const ROUNDS_WITH_ONE_BROKEN: usize = 3;
 const BROKEN_APART: Duration = Duration::from_secs(20);
 

@@ -46,7 +46,7 @@ pub enum Control {
 impl Control {
     pub const ALL: [Self; 3] = [Self::Raft, Self::ChangRoberts, Self::Invitation];
 
-    /// Its settings, in a fleet of so many members.
+    /// Its settings, in a fleet of this many members.
     #[must_use]
     pub fn settings(self, members: usize) -> ElectionSettings {
         ElectionSettings::Experiment(Experiment::new(Setup { control: self, members }))

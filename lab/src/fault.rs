@@ -26,7 +26,7 @@ pub enum Fault {
     PowerCut(usize),
     /// All machines go dark at once.
     MainsCut,
-    /// The process ends at a [`Boundary`] between two of its actions, `after` so many of them.
+    /// The process ends at a [`Boundary`] between two of its actions, `after` this many of them.
     Crash { node: usize, at: Boundary, after: u8 },
     /// The process does not crash at a boundary any more, nor is a write torn.
     NoCrash(usize),
@@ -40,10 +40,10 @@ pub enum Fault {
     Resume(usize),
     /// The process is suspended for this time.
     Pause { node: usize, millis: u64 },
-    /// From here on the monotonic clock of a node counts so many milliseconds in a second, more
+    /// From here on the monotonic clock of a node counts this many milliseconds in a second, more
     /// than 0. 1000 is right.
     ClockRate { node: usize, rate: u32 },
-    /// The wall clock of a node is wrong by so many years from here on. 0 is right.
+    /// The wall clock of a node is wrong by this many years from here on. 0 is right.
     WallClock { node: usize, years: i8 },
     /// Nothing gets from one machine to another.
     CutOneWay { from: usize, to: usize },
@@ -78,15 +78,16 @@ pub enum Fault {
     Clog { one: usize, other: usize, millis: u64 },
     /// Nothing is cut or clogged any more, and links can be made again.
     Heal,
-    /// From here on so many of a hundred packets get lost.
+    /// From here on this percentage of the packets gets lost.
     Loss(u8),
-    /// From here on so many of a hundred packets get lost on average, in bursts.
+    /// From here on this percentage of the packets gets lost on average, in bursts.
     LossBursts { percent: u8, bursts: Bursts },
-    /// From here on so many of a hundred datagrams arrive twice.
+    /// From here on this percentage of the datagrams arrives twice.
     Duplication(u8),
-    /// From here on so many of a hundred datagrams are held back, so that later ones overtake them.
+    /// From here on this percentage of the datagrams is held back, so that later ones overtake
+    /// them.
     Reordering(u8),
-    /// From here on so many of a hundred datagrams arrive damaged: bits flipped, cut short,
+    /// From here on this percentage of the datagrams arrives damaged: bits flipped, cut short,
     /// prolonged beyond every limit, or replaced by random bytes.
     Corruption(u8),
     /// From here on packets travel for a time within these bounds, in microseconds.
@@ -108,7 +109,7 @@ pub enum Fault {
     /// The disk is full, which fails the next write, or has room again. Either way a disk that has
     /// failed is not written before the process starts again (P5).
     DiskFull(usize, bool),
-    /// A transaction takes the disk up to so many milliseconds; 0: as long as it did at the
+    /// A transaction takes the disk up to this many milliseconds; 0: as long as it did at the
     /// beginning.
     SlowDisk { node: usize, millis: u64 },
     /// The machine goes dark while its disk writes: what was being written is torn, and not there. If
@@ -120,7 +121,7 @@ pub enum Fault {
     Motor(usize, Option<MotorFault>),
     /// Runs end without levelling, or level again.
     Levelling(usize, Option<LevellingFault>),
-    /// From here on the car moves at so many per cent of its speed.
+    /// From here on the car moves at this percentage of its speed.
     Speed(usize, u8),
     /// This floor's sensor is dead, and all others work; or all work.
     DeadSensor(usize, Option<Floor>),
@@ -347,7 +348,7 @@ impl Fault {
         Self::invalidated_by(self.kind())
     }
 
-    /// The same of a fault of this kind.
+    /// The same for a fault of this kind.
     pub(crate) fn invalidated_by(kind: &str) -> &'static [&'static str] {
         match kind {
             "corruption" | "damaged frame" | "new address" | "other version" => &["C7"],

@@ -101,8 +101,8 @@ pub(super) enum Line {
     Cut,
 }
 
-/// A node that emits so many actions within a second is in a storm of messages that keep each other
-/// going. In campaigns the busiest emits some 5,000.
+/// A node that emits this many actions within a second is in a storm of messages that keep each
+/// other going. In campaigns the busiest emits some 5,000.
 const STORM: u32 = 100_000;
 
 /// What a car is reserved for, besides its calls.

@@ -16,7 +16,7 @@ pub struct Mastership {
     pub doubled: Duration,
     /// The longest time at a stretch for which that was so.
     pub longest_doubled: Duration,
-    /// The same of two nodes that had the mastership, whether or not they acted: two tokens.
+    /// The same for two nodes that had the mastership, whether or not they acted: two tokens.
     pub held_twice: Duration,
     /// The longest time at a stretch for which that was so.
     pub longest_held_twice: Duration,

@@ -93,7 +93,7 @@ pub(super) struct Network {
     channels: BTreeMap<(usize, usize), Channel>,
     /// The directed pairs between which nothing passes.
     cuts: BTreeSet<(usize, usize)>,
-    /// The same of the present partition, whatever else is cut.
+    /// The same for the present partition, whatever else is cut.
     parted: BTreeSet<(usize, usize)>,
     /// The nodes whose network is cut: they reach nobody.
     isolated: BTreeSet<usize>,
@@ -377,7 +377,7 @@ mod tests {
         Network::new(Weather { loss, ..Weather::default() }, Some(Bursts::default()))
     }
 
-    /// One packet a millisecond over one channel for so many seconds: lost or not.
+    /// One packet a millisecond over one channel for this many seconds: lost or not.
     fn losses(network: &mut Network, seconds: u64) -> Vec<bool> {
         let mut random = Rng::with_seed(1);
         (0..seconds * 1_000)

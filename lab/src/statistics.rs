@@ -114,13 +114,13 @@ impl Times {
     }
 }
 
-/// The rank, from 1, of the least of so many values that at least this share does not exceed.
+/// The rank, from 1, of the least of this many values that at least this share does not exceed.
 pub(crate) fn rank(count: usize, share: f64) -> Option<usize> {
     (1..=count).find(|rank| number(*rank) >= number(count) * share - 1e-9)
 }
 
-/// The ranks, from 1, of the order statistics between which a quantile of so many values lies with
-/// at least 95 % confidence, whatever their distribution.
+/// The ranks, from 1, of the order statistics between which a quantile of this many values lies
+/// with at least 95 % confidence, whatever their distribution.
 ///
 /// The number B of values up to the quantile has a binomial distribution. The value of rank r
 /// exceeds the quantile if B < r, and falls short of it if B ≥ r.
@@ -185,7 +185,7 @@ pub(crate) fn rate(events: u64, time: f64) -> Option<Interval> {
     if time <= 0.0 {
         return None;
     }
-    // The mean at which so many events are just not too few, or too many.
+    // The mean at which this many events are just not too few, or too many.
     let low = if events == 0 {
         0.0
     } else {
@@ -195,7 +195,7 @@ pub(crate) fn rate(events: u64, time: f64) -> Option<Interval> {
     Some(Interval { estimate: whole(events) / time, low: low / time, high: high / time })
 }
 
-/// The probability of at most so many events.
+/// The probability of at most this many events.
 fn poisson(events: u64, mean: f64) -> f64 {
     let mut log = -mean;
     let mut sum = 0.0;

@@ -44,7 +44,7 @@ impl Act {
         }
     }
 
-    /// Whether a world of so many machines has all that it names.
+    /// Whether a world of this many machines has all that it names.
     #[must_use]
     pub fn fits(&self, machines: usize) -> bool {
         self.clone().nodes_mut().into_iter().all(|node| *node < machines)

@@ -2,8 +2,8 @@
 //! them in a separate scenario.
 //!
 //! `cargo test -p liftmesh-lab --features seeded-bugs --test seeded_bugs -- --nocapture` prints the
-//! table. `LIFTMESH_SEEDS=40` runs so many seeds of each defect, whether or not an earlier one has
-//! caught it, and counts; `LIFTMESH_BUG=LampBeforeDisk` takes one defect alone.
+//! table. `LIFTMESH_SEEDS=40` runs this many seeds of each defect, whether or not an earlier one
+//! has caught it, and counts; `LIFTMESH_BUG=LampBeforeDisk` takes one defect alone.
 #![allow(clippy::expect_used, clippy::print_stdout, reason = "all of this is test code")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -232,7 +232,7 @@ impl Case {
         outcome.expect("a world").violations
     }
 
-    /// Runs the first seeds, until one catches the defect or, where a number is given, so many.
+    /// Runs the first seeds, until one catches the defect or, where a number is given, this many.
     fn hunt(&self, seeds: Option<u64>) -> Hunt {
         let mut hunt = Hunt::default();
         for seed in 1..=seeds.unwrap_or(MOST_SEEDS) {

@@ -34,7 +34,7 @@ pub(crate) fn rounded(number: f64) -> u32 {
     number.round() as u32
 }
 
-/// Steps in so many seconds.
+/// Steps in this many seconds.
 fn ticks(seconds: f64) -> u32 {
     rounded(seconds * f64::from(TICKS))
 }

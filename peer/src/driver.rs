@@ -27,7 +27,7 @@ use elevator_simulator::building::Building;
 use crate::bank::{Bank, TICKS, rounded};
 use crate::strategy::Strategy;
 
-/// The plan is made at each change of its inputs, and at least once in so many seconds.
+/// The plan is made at each change of its inputs, and at least once in this many seconds.
 const REPLAN: f64 = 1.0;
 
 /// A car beside its simulated one.

@@ -108,7 +108,7 @@ pub enum Error {
     /// A number out of its range.
     #[error("{what}: {is} is not within {least} to {most}")]
     Range { what: &'static str, is: u64, least: u64, most: u64 },
-    /// No shaft has so many floors.
+    /// No shaft has this many floors.
     #[error(transparent)]
     Floors(#[from] FloorCountError),
     /// A step names a node or a floor that is not there, or comes before the one above it.

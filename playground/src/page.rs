@@ -28,7 +28,7 @@ impl Fleet {
         Playground::new(settings).map(Self).map_err(|wrong| wrong.to_string())
     }
 
-    /// Lets so many seconds pass, 60 at most.
+    /// Lets this many seconds pass, 60 at most.
     pub fn advance(&mut self, seconds: f64) {
         if seconds.is_finite() {
             self.0.advance(Duration::from_secs_f64(seconds.clamp(0.0, MOST)));
@@ -61,7 +61,7 @@ impl Fleet {
         self.0.watch(on);
     }
 
-    /// The messages of so many seconds until now, 10 at most, as JSON; nothing if they are not
+    /// The messages of this many seconds until now, 10 at most, as JSON; nothing if they are not
     /// recorded. Older ones are forgotten.
     pub fn messages(&mut self, seconds: f64) -> Option<String> {
         self.0.messages(time(seconds)).map(|messages| json(&messages))

@@ -77,7 +77,7 @@ pub struct Event {
 }
 
 impl Picture {
-    /// The picture of a world, with what one node says and has reported since so many reports, or
+    /// The picture of a world, with what one node says and has reported since this many reports, or
     /// since ever.
     pub(crate) fn of(
         world: &World,

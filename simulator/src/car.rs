@@ -87,7 +87,7 @@ struct Switches {
 /// How many people a car is rated for.
 pub const PERSONS: usize = 8;
 
-/// What so many people of 75 kg weigh, in per cent of a rated load of 630 kg.
+/// What this many people of 75 kg weigh, in per cent of a rated load of 630 kg.
 #[must_use]
 pub fn load_of(people: usize) -> u8 {
     u8::try_from(people.saturating_mul(7_500) / 630).unwrap_or(u8::MAX)

@@ -139,8 +139,8 @@ fn warn(warning: &str) {
     output::remark(&format!("liftmesh: warning: {warning}\n"));
 }
 
-/// The words of a command line without the options that `assign` does not know, and the others as it
-/// spells them, like the course's program. Warns of each change. `--strict` changes nothing.
+/// The words of a command line without the options that `assign` does not know, and the others as
+/// it spells them, like the course's program. Warns of each change. `--strict` changes nothing.
 pub(crate) fn tolerant(words: Vec<OsString>) -> Vec<OsString> {
     let is_assign = words.get(1).is_some_and(|word| word == "assign");
     if !is_assign || words.iter().any(|word| word == "--strict") {

@@ -8,7 +8,7 @@ use crate::credentials::CredentialsError;
 use crate::exit::Exit;
 
 /// Why a node could not be asked. No message has the token. After [`Late`](Self::Late) and
-/// [`Lost`](Self::Lost) it is unknown what became of the request; after all others it had no effect.
+/// [`Lost`](Self::Lost) it is unknown what became of the request; the others leave no effect.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     #[error(

@@ -5,8 +5,8 @@
 //!   liftmesh mode --url ──▶ Client ──▶ hyper ──▶ TLS ────────▶ /api/v1 of a node elsewhere
 //! ```
 //!
-//! What a node answers is bounded in length and time. The token goes nowhere but into the head of a
-//! request, and never over a network that is not encrypted.
+//! What a node answers is bounded in length and time. The token is sent only in the head of a
+//! request, and never over an unencrypted network.
 
 mod error;
 mod url;
@@ -58,7 +58,7 @@ const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 /// How long an answer may take: longer than a node lets a request take.
 const ANSWER_LIMIT: Duration = Duration::from_secs(8);
 
-/// The same of a clearing, which ends with a write to a disk that may be slow.
+/// The same for a clearing, which ends with a write to a disk that may be slow.
 const CLEAR_LIMIT: Duration = Duration::from_secs(35);
 
 fn answer_limit(path: &str) -> Duration {
@@ -209,7 +209,7 @@ impl Client {
         Ok(done["car"].as_str().map(str::to_owned))
     }
 
-    /// Releases a locked floor in the car of the node, for so many seconds.
+    /// Releases a locked floor in the car of the node, for this many seconds.
     pub(crate) fn release(&self, floor: Floor, seconds: u8) -> Result<(), ClientError> {
         let Named { node } = self.get("/api/v1/fleet")?;
         let body = json!({ "floor": floor, "seconds": seconds });

@@ -16,8 +16,8 @@ pub enum ConfigError {
     Syntax { origin: String, message: String },
     #[error("{origin}: unknown key `{key}`; {hint}")]
     UnknownKey { origin: String, key: String, hint: String },
-    /// A value has the wrong type, notation or range, or does not go with another one. The origin is
-    /// the file with line and column, the variable or the flag that has it.
+    /// A value has the wrong type, notation or range, or does not go with another one. The origin
+    /// is the file with line and column, the variable or the flag that has it.
     #[error("{origin}: {key} = {value} is wrong; {right}")]
     Wrong { origin: String, key: &'static str, value: String, right: String },
     #[error(

@@ -65,15 +65,15 @@ impl Sources {
         Self { file, variables: env::vars_os().collect(), flags }
     }
 
-    /// Reads them all and puts one over the other. Whatever is wrong in any of them is an error, even
-    /// where a later one overrides it.
+    /// Reads them all and puts one over the other. Whatever is wrong in any of them is an error,
+    /// even where a later one overrides it.
     pub(crate) fn read(&self) -> Result<Effective, ConfigErrors> {
         let (values, findings) = self.gather()?;
         ConfigErrors::check(findings.errors, values)
     }
 
-    /// Reads them all and checks what holds: also for keys that are missing, and values that don't go
-    /// together.
+    /// Reads them all and checks what holds: also for keys that are missing, and values that don't
+    /// go together.
     pub(crate) fn check(&self) -> Result<(Effective, Settings), ConfigErrors> {
         let (values, findings) = self.gather()?;
         let settings = values.check(findings)?;

@@ -12,7 +12,7 @@ use crate::tokens::TokenNameError;
 
 const LOG_LINES: usize = 8;
 
-/// Why the demo did not run, or not to a good end. All its processes are ended and its directory
+/// Why the demo did not start, or failed. All its processes are ended and its directory
 /// is removed in every case.
 #[derive(Debug, thiserror::Error)]
 pub enum DemoError {
@@ -34,7 +34,7 @@ pub enum DemoError {
     #[error("the system has no random numbers")]
     Random(#[from] getrandom::Error),
     #[error(
-        "cannot find a port that is free on 127.0.0.11 and its neighbours and for broadcasts to \
+        "no port is free both on 127.0.0.11 and its neighbours and for broadcasts to \
          127.255.255.255: is the loopback interface up?"
     )]
     Port(#[source] io::Error),

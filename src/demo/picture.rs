@@ -13,7 +13,7 @@ use crate::mesh::Cable;
 use crate::screen::shafts::{Bank, Cabin, Label};
 use crate::screen::{self, Entry, Key, Node, Picture, palette, seconds};
 
-/// What the keys do that are not those of every screen: `stage::faults` does it.
+/// The keys of this screen alone; `stage::faults` handles them.
 const KEYS: &[&[Key]] = &[
     &[
         screen::CAR,

@@ -123,7 +123,8 @@ impl Rights {
 /// Writes a key to a new file that only its owner may read. If that fails there is none.
 pub(crate) fn create(path: &Path, key: &KeyText) -> io::Result<()> {
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    let mut file = NamedTempFile::new_in(directory.unwrap_or(Path::new(".")))?;
+    let directory = directory.unwrap_or(Path::new("."));
+    let mut file = NamedTempFile::with_prefix_in(".liftmesh-key-", directory)?;
     writeln!(file, "{}", key.line().as_str())?;
     file.as_file().sync_all()?;
     file.persist_noclobber(path)?;

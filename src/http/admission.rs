@@ -14,7 +14,7 @@ use crate::tokens::TokenName;
 /// The bound of the queue of requests; when it is full, handlers wait until their own time limit.
 pub(super) const QUEUE: usize = 32;
 
-/// Requests with a token: so many a second, and so many at once after a pause.
+/// Requests with a token: this many a second, and this many at once after a pause.
 const RATE: f64 = 20.0;
 const BURST: f64 = 40.0;
 

@@ -1,7 +1,13 @@
 //! The web panel's files, which are part of the program.
 
-use axum::http::{StatusCode, header};
+use std::io::Read;
+use std::sync::LazyLock;
+
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use flate2::Compression;
+use flate2::read::GzEncoder;
 
 use super::extract::Path;
 use crate::programs::Problem;
@@ -70,24 +76,41 @@ const ASSETS: &[Asset] = assets! {
     "vendor/uplot.js": SCRIPT,
 };
 
-pub(super) async fn index() -> Response {
-    serve("index.html")
+/// The same files for clients that take gzip, as browsers do.
+static COMPRESSED: LazyLock<Vec<Bytes>> = LazyLock::new(|| {
+    let gzip = |asset: &Asset| {
+        let mut bytes = Vec::new();
+        let read = GzEncoder::new(asset.bytes, Compression::best()).read_to_end(&mut bytes);
+        read.map(|_| bytes.into()).unwrap_or_default()
+    };
+    ASSETS.iter().map(gzip).collect()
+});
+
+pub(super) async fn index(headers: HeaderMap) -> Response {
+    serve("index.html", &headers)
 }
 
-pub(super) async fn asset(Path(name): Path<String>) -> Response {
-    serve(&name)
+pub(super) async fn asset(Path(name): Path<String>, headers: HeaderMap) -> Response {
+    serve(&name, &headers)
 }
 
-fn serve(name: &str) -> Response {
-    let Some(asset) = ASSETS.iter().find(|asset| asset.name == name) else {
+fn serve(name: &str, headers: &HeaderMap) -> Response {
+    let mut files = ASSETS.iter().zip(COMPRESSED.iter());
+    let Some((asset, compressed)) = files.find(|(asset, _)| asset.name == name) else {
         return Problem::new(StatusCode::NOT_FOUND, "not_found", "no such file").into_response();
     };
     let about = [
         (header::CONTENT_TYPE, asset.content_type),
+        (header::VARY, "accept-encoding"),
         // Asked for again each time, so that a page and its scripts are of one version.
         (header::CACHE_CONTROL, "no-cache"),
         (header::CONTENT_SECURITY_POLICY, POLICY),
     ];
+    let codings = headers.get(header::ACCEPT_ENCODING).and_then(|value| value.to_str().ok());
+    let takes_gzip = codings.is_some_and(|all| all.split(',').any(|one| one.trim() == "gzip"));
+    if takes_gzip && !compressed.is_empty() {
+        return (about, [(header::CONTENT_ENCODING, "gzip")], compressed.clone()).into_response();
+    }
     (about, asset.bytes).into_response()
 }
 

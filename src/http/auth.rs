@@ -113,7 +113,7 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())
 }
 
-/// The right of a client to follow a stream, which lasts as long as its token does, if it needs one.
+/// The right of a client to follow a stream, which lasts as long as a token that it needs.
 #[derive(Debug)]
 pub(super) struct Pass {
     pub(super) token: Option<TokenHash>,

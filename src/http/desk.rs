@@ -17,7 +17,7 @@ impl<S> Clone for Desk<S> {
 }
 
 impl<S> Desk<S> {
-    /// When so many wait, handlers wait until their own time limit.
+    /// When this many wait, handlers wait until their own time limit.
     pub(super) fn new(bound: usize) -> (Self, mpsc::Receiver<Wish<S>>) {
         let (sender, wishes) = mpsc::channel(bound);
         (Self(sender), wishes)

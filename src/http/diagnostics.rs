@@ -116,7 +116,7 @@ pub(super) async fn list_presses(
     request_body = ChangeToken,
     security(()),
     responses(
-        (status = 200, description = "It counts, or counts no more, at this node, which passes it on"),
+        (status = 200, description = "The token is valid, or revoked, at this node; the other nodes follow"),
         (status = 404, body = Problem, description = "There is no token of this name"),
         (status = 409, body = Problem, description = "The name is taken, or there are too many tokens or settings"),
     )
@@ -132,8 +132,8 @@ pub(super) async fn change_token(
     Ok(routes::json(StatusCode::OK, &json!({})))
 }
 
-/// Cuts the node off the network, or connects it again: for demo and tests only. Only over the own Unix
-/// socket of a node that runs with `--allow-faults`.
+/// Cuts the node off the network, or connects it again: for demo and tests only. Only over the own
+/// Unix socket of a node that runs with `--allow-faults`.
 #[utoipa::path(
     put,
     path = "/cable",

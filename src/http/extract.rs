@@ -1,5 +1,5 @@
-//! What handlers take from a request. Where it is not what is expected, the answer is a [`Problem`];
-//! that of `axum` would be plain text.
+//! What handlers take from a request. Where it is not what is expected, the answer is a
+//! [`Problem`]; that of `axum` would be plain text.
 
 use axum::body::to_bytes;
 use axum::extract::{FromRequest, FromRequestParts, Request};

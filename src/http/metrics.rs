@@ -1,7 +1,7 @@
 //! `GET /metrics`: what Prometheus reads, in its text format.
 //!
-//! What the node's state says is written at each request; only what has to be counted as it happens is
-//! kept, in [`Counted`].
+//! What the node's state says is written at each request; only what has to be counted as it happens
+//! is kept, in [`Counted`].
 
 use std::fmt::{Display, Write as _};
 
@@ -140,7 +140,7 @@ const COUNTER: &str = "counter";
 struct Page(String);
 
 impl Page {
-    /// The metric `liftmesh_…` of this kind with its samples, each with its labels.
+    /// Adds the metric `liftmesh_…` of this kind with its samples, each with its labels.
     fn add(
         &mut self,
         (name, kind): (&str, &str),

@@ -8,14 +8,14 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::programs::Problem;
 
-/// The most connections of a port or socket, how many more have nothing but `/healthz` answered, and
+/// The most connections of a port or socket, how many more get an answer only to `/healthz`, and
 /// the most clients of event streams.
 const OF_ALL: [usize; 3] = [320, 32, 256];
 
-/// The same of one computer, which can't lock out the others.
+/// The same for one computer, which can't lock out the others.
 const OF_COMPUTER: [usize; 3] = [64, 4, 48];
 
-/// The same of this machine, where a proxy may be, or of one account at a Unix socket.
+/// The same for this machine, where a proxy may be, or of one account at a Unix socket.
 const OF_HERE: [usize; 3] = [256, 4, 224];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -36,7 +36,7 @@ use liftmesh_api::{Car, Fleet, Order};
 /// How long a request may take; longer than the node's loop may.
 const REQUEST_LIMIT: Duration = Duration::from_secs(5);
 
-/// The same of a clearing, which waits for a node that is about to end, and goes on after that.
+/// The same for a clearing, which waits for a node that is about to end, and goes on after that.
 const CLEAR_LIMIT: Duration = Duration::from_secs(30);
 
 #[derive(Debug, Clone)]

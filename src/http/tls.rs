@@ -113,7 +113,7 @@ impl Renewal {
     }
 }
 
-/// What takes connections with these files, and the hash of what they have. The disk may not answer.
+/// What takes connections with these files, and the hash of what they have.
 async fn read_all(files: &TlsFiles) -> Result<(blake3::Hash, TlsAcceptor), TlsError> {
     let blocking = files.clone();
     spawn_blocking(move || load(&blocking)).await.unwrap_or_else(|panicked| {

@@ -18,7 +18,7 @@ use super::memory;
 /// The file format of the database that this program reads and writes.
 pub(super) const DATABASE: u8 = 3;
 
-/// The same in all of its formats: a magic number, and two commit slots that begin with the version.
+/// In all of its formats: a magic number, and two commit slots that begin with the version.
 const MAGIC: [u8; 9] = *b"redb\x1A\x0A\xA9\x0D\x0A";
 pub(super) const SLOTS: [usize; 2] = [64, 192];
 
@@ -50,9 +50,9 @@ pub(super) fn other_format(bytes: &[u8]) -> Option<u8> {
     versions.find(|version| *version != DATABASE && CONCEIVABLE.contains(version))
 }
 
-/// Makes the database choose the newer commit, if it verifies, where the header names the older one:
-/// the power failed between the two phases, or a bit has flipped. It is an error if the commit that
-/// is named does not verify: it may be the newer one, with a damaged number.
+/// Makes the database choose the newer commit, if it verifies, where the header names the older
+/// one: the power failed between the two phases, or a bit has flipped. It is an error if the commit
+/// that is named does not verify: it may be the newer one, with a damaged number.
 pub(super) fn prefer_newer(
     builder: &Builder,
     backend: &impl StorageBackend,

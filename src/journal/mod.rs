@@ -209,8 +209,8 @@ impl Journal {
     }
 }
 
-/// The audit log of a node that does not run, which may have to be `whose`; empty without a journal.
-/// Nothing is changed.
+/// The audit log of a node that does not run, which may have to be `whose`; empty without a
+/// journal. Nothing is changed.
 pub(crate) fn audit_of(
     directory: &Path,
     whose: Option<&NodeId>,

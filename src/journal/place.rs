@@ -114,7 +114,7 @@ pub(super) fn file(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// What tells a file from another one at the same path.
+/// The device and inode, which tell a file from another one at the same path.
 pub(super) fn number(file: &fs::Metadata) -> (u64, u64) {
     (file.dev(), file.ino())
 }

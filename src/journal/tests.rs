@@ -68,7 +68,7 @@ fn register(setting: Setting, counter: u64) -> Register {
     }
 }
 
-/// Everything that a journal holds, as text, with ages as they were written; `None` if there is none.
+/// Everything that a journal holds, as text, with ages as they were written, if there is one.
 fn held(database: &Database) -> Option<String> {
     let restored = tables::read(database, UNSET).expect("sound")?;
     let statistics = tables::read_statistics(database).expect("statistics");

@@ -10,8 +10,8 @@
 //! The latch is a separate file in the data directory, in readable text, which survives a damaged
 //! journal. A file that can't be parsed counts as a latch.
 //!
-//! The audit log has the hang as well, so that a latch that was removed by hand is missed. Both are
-//! written at once, on two threads, and either may be missing after a crash:
+//! The audit log has the hang as well, so that a latch that was removed by hand is noticed. Both
+//! are written at once, on two threads, and either may be missing after a crash:
 //!
 //! - a latch whose hang is not in the log: the start refuses, and completes the log;
 //! - a hang in the log that was not cleared, without a latch: the start refuses, and puts a latch

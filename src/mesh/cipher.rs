@@ -77,7 +77,7 @@ pub(super) enum CodecError {
 }
 
 impl LinkCodec {
-    /// Frames in the clear, of at most so many bytes.
+    /// Frames in the clear, of at most this many bytes.
     pub(super) fn plain(longest: usize) -> Self {
         let frames = LengthDelimitedCodec::builder().max_frame_length(longest).new_codec();
         Self { frames, cipher: None }

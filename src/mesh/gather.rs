@@ -15,7 +15,7 @@ use elevator_fleet::wire::{Beacon, NodeState};
 use rustix::net::{RecvFlags, recvfrom};
 use tokio::net::UdpSocket;
 
-/// The longest, more than half the usual beacon period: a node takes them in twice a period.
+/// The longest that datagrams are gathered: more than half the usual beacon period.
 const LONGEST: Duration = Duration::from_millis(14);
 
 /// A shorter time saves hardly any wake-ups.

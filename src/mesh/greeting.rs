@@ -140,7 +140,7 @@ impl Connection {
         Ok((self, hello))
     }
 
-    /// Hears who dials, and says who answers. A repetition of an earlier handshake never ends.
+    /// Hears who dials, and says who answers. A handshake that is repeated is never done.
     async fn answer(
         mut self,
         settings: &MeshSettings,

@@ -207,7 +207,7 @@ impl Mesh {
     /// Waits until the keys were tried for the first time; not for long, as a disk may hang.
     pub(crate) async fn wait_for_keys(&self) {
         if tokio::time::timeout(keys::LIMIT, self.common.settings.keys.tried()).await.is_err() {
-            warn!("the fleet keys can't be read yet: serving alone until then");
+            warn!("the fleet keys can't be read yet: serving alone until they can");
         }
     }
 

@@ -11,7 +11,7 @@ pub(crate) type Peers = BTreeSet<Incarnation>;
 
 pub(super) type Incarnation = (Ipv4Addr, Nonce);
 
-/// Each peer that counts, with the highest sequence of its beacons since it does. Clones are the same.
+/// Each peer that counts, with the highest sequence of its beacons since then. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Proven(pub(super) watch::Sender<BTreeMap<Incarnation, Option<u64>>>);
 

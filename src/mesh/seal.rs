@@ -17,7 +17,7 @@ use super::proven::{Incarnation, Proven};
 /// period: one that was withheld, or is sent again after a restart, counts for nothing.
 const MOST_BEHIND: u64 = 64;
 
-/// Beyond so many incarnations, those that are not peers are forgotten.
+/// Beyond this many incarnations, those that are not peers are forgotten.
 const INCARNATIONS: usize = 512;
 
 const WINDOW: u64 = 64;

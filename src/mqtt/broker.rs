@@ -1,5 +1,5 @@
-//! Where the broker is, how it and the node trust each other, and below which topic the fleet is: the
-//! values of the configuration.
+//! Where the broker is, how it and the node trust each other, and below which topic the fleet is:
+//! the values of the configuration.
 
 use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};

@@ -31,8 +31,8 @@ use crate::programs::{
 /// Between two calls: the node's loop has more to do.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// How many calls may wait, unacknowledged ones included, for one to be taken that the broker does not
-/// keep (`QoS` 0), and one that it does. The broker has to keep back more than 64, but some don't.
+/// How many calls may wait, unacknowledged ones included, for one to be taken that the broker does
+/// not keep (`QoS` 0), and one that it does. It is to hold back more than 64; some do not.
 const MOST: [usize; 2] = [256, 1024];
 
 /// The longest topic for an answer, in bytes.

@@ -1,9 +1,10 @@
 //! One connection to the broker.
 //!
-//! The line reads and writes packets only while it is waited for, and never waits for the broker to take
-//! one: what can't be written yet is in a bounded queue, with at most [`WINDOW`] messages that the broker
-//! has not acknowledged. A broker that hangs is silent, and the line ends. The packets are those of
-//! `rumqttc`; its client is not used, as its TLS would bring an outdated check of certificates.
+//! The line reads and writes packets only while it is waited for, and never waits for the broker to
+//! take one: what can't be written yet is in a bounded queue, with at most [`WINDOW`] messages that
+//! the broker has not acknowledged. A broker that hangs is silent, and the line ends. The packets
+//! are those of `rumqttc`; its client is not used, as its TLS would bring an outdated check of
+//! certificates.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -159,7 +160,7 @@ impl Line {
         }
     }
 
-    /// What comes next, unless the line has ended. Nothing is lost if this is dropped while it waits.
+    /// What comes next, unless the line has ended. Cancel-safe.
     pub(super) async fn next(&mut self) -> Result<Heard, End> {
         let silent = |_elapsed| End::of("the broker does not answer");
         let packet =

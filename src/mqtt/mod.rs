@@ -317,7 +317,7 @@ impl Bridge {
             Ok(None) => {}
             Ok(Some(Handled { acknowledge, answer, outcome })) => {
                 self.counted.calls(outcome).inc();
-                // A broker that ends the connection over the answer need not deliver the call again.
+                // First: a broker may end the connection over the answer, and deliver again.
                 if let Some(ack) = acknowledge {
                     session.acknowledge(&ack);
                 } else {

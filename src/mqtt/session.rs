@@ -5,9 +5,9 @@
 //! connection of the one before. It outlives its connection for a while: what was sent to it meanwhile,
 //! and what was not acknowledged, the broker delivers to the node that connects next.
 //!
-//! In the other direction, events and answers that were on their way when a connection ended are sent
-//! over the next one, once: the broker may end connections because of one of them. What is dropped is
-//! counted.
+//! In the other direction, events and answers that were on their way when a connection ended are
+//! sent over the next one, once: the broker may end connections because of one of them. What is
+//! dropped is counted.
 
 use std::collections::VecDeque;
 use std::time::Duration;

@@ -54,12 +54,14 @@ pub(crate) enum Request {
         by: Author,
         reply: Reply<Result<(), TokenError>>,
     },
-    /// The receiver gets the audit log, for which the loop does not wait; nothing if it can't be read.
+    /// The receiver gets the audit log, for which the loop does not wait; nothing if it can't be
+    /// read.
     Audit(Reply<oneshot::Receiver<Vec<AuditRecord>>>),
     Presses(Reply<Presses>),
     /// As the audit log.
     Statistics(Reply<oneshot::Receiver<Vec<(Slot, Quarter)>>>),
-    /// Changes of the statistics, for the journal. Answered with why they are not queued for the disk.
+    /// Changes of the statistics, for the journal. Answered with why they are not queued for the
+    /// disk.
     KeepStatistics(Changes, Reply<Result<(), String>>),
 }
 
@@ -143,7 +145,7 @@ pub(crate) enum SessionChange {
         access: Access,
     },
     End,
-    /// It needs the trip no more for which it has called a car.
+    /// The robot no longer needs the trip for which it has called a car.
     Withdraw,
     Stop(Account),
 }

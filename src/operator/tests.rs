@@ -30,7 +30,8 @@ pub(crate) fn busy_fleet() -> State {
     State::new(&busy_status(), &Flights::new(Kinematics::default()), SystemTime::now())
 }
 
-/// Master A, whose peer B has a blocked door, with a promised order; C hung, and D has other floors.
+/// Master A, whose peer B has a blocked door, with a promised order; C hung, and D has other
+/// floors.
 pub(crate) fn busy_status() -> Status {
     let full = full_status();
     let car = full.car.unwrap();

@@ -11,13 +11,14 @@ use super::Running;
 use crate::journal::{Account, AuditEvent, AuditRecord, Work};
 use crate::operator::Author;
 
-/// How many commands of one account are recorded in an [`HOUR`]: it takes a week to fill the log.
+/// How many commands of one account are recorded in an [`HOUR`]: alone it takes a week to fill the
+/// log.
 const MOST_COMMANDS: u64 = 60;
 
 const HOUR: Duration = Duration::from_hours(1);
 
-/// How many accounts are counted one by one. More than these share what one may have: an operator at
-/// another node is known by a name only, and may give many.
+/// How many accounts are counted one by one, beside those that this node knows. An operator at
+/// another node is known only by name, and can give many: further names share what one may have.
 const MOST_ACCOUNTS: usize = 16;
 
 #[derive(Debug, Default)]
@@ -34,10 +35,13 @@ struct Hour {
 }
 
 impl Hour {
-    /// Counts a command; `false` if it is one too many for the log.
-    fn admits(&mut self, account: String) -> bool {
-        let is_counted = self.given.len() < MOST_ACCOUNTS || self.given.contains_key(&account);
-        let account = if is_counted { account } else { "other accounts".to_owned() };
+    /// Counts a command; `false` if it is one too many for the log. An account that this node knows
+    /// is counted by itself, and each `kind` of commands too.
+    fn admits(&mut self, account: &str, is_known: bool, kind: &str) -> bool {
+        let named = format!("{account}{kind}");
+        let is_counted =
+            is_known || self.given.len() < MOST_ACCOUNTS || self.given.contains_key(&named);
+        let account = if is_counted { named } else { format!("other accounts{kind}") };
         let given = self.given.entry(account).or_default();
         *given += 1;
         *given <= MOST_COMMANDS
@@ -69,12 +73,10 @@ impl Running {
             }
             None => (operator.to_owned(), reason.map(ToString::to_string), None),
         };
-        let mut counted = account.as_ref().map_or_else(|| by.to_string(), Account::name);
+        let counted = account.as_ref().map_or_else(|| by.to_string(), Account::name);
         // A recall is audited however much its account commands.
-        if setting.recall().is_some() {
-            counted.push_str(" (fire recall)");
-        }
-        if self.commands.hour.admits(counted) {
+        let kind = if setting.recall().is_some() { " (fire recall)" } else { "" };
+        if self.commands.hour.admits(&counted, account.is_some(), kind) {
             let (key, value) = (setting.subject(), setting.to_string());
             self.record_or_warn(AuditEvent::Setting {
                 operator,
@@ -121,13 +123,20 @@ mod tests {
     fn an_account_has_so_many_records_in_an_hour() {
         let mut hour = Hour::default();
         let mut admitted = |account: &str, commands: u64| {
-            (0..commands).filter(|_| hour.admits(account.to_owned())).count()
+            (0..commands).filter(|_| hour.admits(account, false, "")).count()
         };
         assert_eq!([admitted("robot", 50), admitted("robot", 50)], [50, 10]);
         assert_eq!([admitted("kovac at A", 1), admitted("robot", 7)], [1, 0]);
         let unrecorded = AuditEvent::Unrecorded { account: "robot".to_owned(), commands: 47 };
         assert_eq!(hour.end(Timestamp::START + HOUR), [unrecorded]);
-        assert!(hour.admits("robot".to_owned()), "in the next hour");
+        assert!(hour.admits("robot", false, ""), "in the next hour");
         assert_eq!(hour.end(Timestamp::START + 2 * HOUR), []);
+
+        // Whoever makes up names elsewhere keeps neither accounts of this node nor recalls out.
+        let names = (0..100).flat_map(|name| std::iter::repeat_n(format!("{name} at B"), 60));
+        let recorded = names.filter(|name| hour.admits(name, false, "")).count();
+        assert_eq!(recorded, 60 * (MOST_ACCOUNTS + 1));
+        assert!(hour.admits("uid 1000", true, ""));
+        assert!(hour.admits("x at B", false, " (fire recall)"));
     }
 }

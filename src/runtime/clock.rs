@@ -42,7 +42,7 @@ impl LocalTime {
         Self(TimeZone::try_system().unwrap_or(TimeZone::UTC))
     }
 
-    /// The local time of the week, so many seconds after 1970-01-01.
+    /// The local time of the week, this many seconds after 1970-01-01.
     pub(super) fn of(&self, seconds: u32) -> WeekTime {
         let at =
             jiff::Timestamp::from_second(seconds.into()).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
@@ -60,7 +60,7 @@ pub(super) fn wall_clock() -> Option<u32> {
 }
 
 /// The deadline of the turn that began at `turned`: the node's deadline, or [`HEARTBEAT`] if that
-/// is earlier. Now if that has passed, because the loop is late only from when it could have known.
+/// is earlier. Now if that has passed: the loop is late only from the moment it could have known.
 pub(super) fn wake(deadline: Option<Timestamp>, turned: Timestamp) -> Timestamp {
     let latest = turned + HEARTBEAT;
     deadline.map_or(latest, |deadline| deadline.clamp(turned, latest))

@@ -108,8 +108,8 @@ impl Home {
 }
 
 impl Disk {
-    /// Opens the journal; also returns the fleet keys that its audit log has last. A full, read-only or
-    /// failing disk does not take the car out of service.
+    /// Opens the journal; also returns the fleet keys that its audit log has last. A full,
+    /// read-only or failing disk does not take the car out of service.
     pub(super) fn open(
         directory: &Path,
         node: &NodeId,
@@ -205,7 +205,8 @@ impl Disk {
         receiver
     }
 
-    /// Marks the disk as failed, to be tried again. A lost journal is not made anew: the node has run.
+    /// Marks the disk as failed, to be tried again. A lost journal is not made anew: the node has
+    /// run.
     pub(super) fn fail(&mut self, reason: &str) {
         error!(reason, "the disk has failed: lamps do not rely on it");
         let has_worked = self.since.elapsed() >= LONGEST_PAUSE;

@@ -50,7 +50,7 @@ impl Latching {
         let hang = Hang::new(node, evidence, SystemTime::now());
         let latch = Latch::Hang(hang.clone());
         let done = Self::write(data_dir.to_owned(), latch.clone()).unwrap_or_else(|error| {
-            error!(%error, "no thread for the latch: the loop writes it");
+            error!(%error, "can't start the latch thread: writing the latch from the loop");
             let (report, done) = oneshot::channel();
             drop(report.send(latch::set(data_dir, &latch)));
             done

@@ -36,7 +36,7 @@ impl Running {
             self.supervisor.stopping("the car hung: see `liftmesh clear-hang --help`");
             let record = Work::Record(Box::new(AuditRecord::hang(&latching.hang)));
             if let Err(reason) = self.disk.queue(record) {
-                warn!(reason, "not recorded in the audit log: clear-hang will do so");
+                warn!(reason, "the hang is not in the audit log yet: clear-hang will record it");
             }
         } else {
             self.handle(Event::Stop);
@@ -61,6 +61,6 @@ impl Running {
             OptionFuture::from(mqtt.map(|mqtt| mqtt.side.finish())),
             OptionFuture::from(latching.map(Latching::finish)),
         );
-        info!("node ends");
+        info!("the node is stopping");
     }
 }

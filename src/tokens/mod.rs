@@ -5,9 +5,9 @@
 //!                 └─▶ offline ─▶ journal ┘  └─▶ Tokens ─▶ http
 //! ```
 //!
-//! A token is a setting, so that it counts at every node, and so is that it was revoked. The
-//! setting has the BLAKE3 hash of the token, never the token itself. HTTP has a snapshot of the
-//! tokens, which the node's loop renews when they change.
+//! Tokens and their revocations are settings, so they apply at every node. A setting has the BLAKE3
+//! hash of the token, never the token itself. HTTP has a snapshot of the tokens, which the node's
+//! loop renews when they change.
 
 mod stored;
 
@@ -117,7 +117,7 @@ pub(crate) struct Token {
 }
 
 impl Token {
-    /// That of a setting, if it is one about a token that was not revoked.
+    /// The token in a setting, if it is a token that has not been revoked.
     fn of(setting: &Setting) -> Option<Self> {
         let Setting::Token(name, Some(token)) = setting else { return None };
         Some(Self {

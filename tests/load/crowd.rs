@@ -1,10 +1,10 @@
 //! Many real nodes on one machine: they form one fleet, stay one while nothing happens, and follow
 //! the next master at once when the first is killed.
 //!
-//! A usual run is short and has few nodes. The campaign is
-//! `LIFTMESH_CROWD=64 LIFTMESH_SECONDS=300 cargo test --release --test load crowd -- --nocapture`.
-//! `LIFTMESH_CROWD_CARS=64` gives so many of the nodes a car with a simulated panel, the others are
-//! units without one. They print what they measure.
+//! A usual run is short and has few nodes. The campaign is `LIFTMESH_CROWD=64 LIFTMESH_SECONDS=300
+//! cargo test --release --test load crowd -- --nocapture`. `LIFTMESH_CROWD_CARS=64` gives this many
+//! of the nodes a car with a simulated panel, the others are units without one. They print what
+//! they measure.
 
 use std::time::{Duration, Instant};
 

@@ -107,7 +107,7 @@ impl Server {
         Self::start_reading(4096, address, floor)
     }
 
-    /// One that reads and answers so many bytes at a time.
+    /// One that reads and answers this many bytes at a time.
     fn start_reading(most: usize, address: &str, floor: Option<u8>) -> Self {
         let listener = TcpListener::bind(address).unwrap();
         let address = listener.local_addr().unwrap();

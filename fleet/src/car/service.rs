@@ -26,7 +26,7 @@ pub enum Press {
 
 impl Car {
     /// The service mode: the most restrictive one of key switch and command, in the order of
-    /// [`Mode`]. *Out of service* by the key switch comes first, because a mechanic may be in the
+    /// [`Mode`]. *Out of service* by the key switch is above all of them, as a mechanic may be in the
     /// shaft (ASME A17.1, phase I; EN 81-73). A turn of the key to *fire recall* in a car that a
     /// command has recalled puts it into fire service (phase II): see `firefighter.rs`.
     #[must_use]
@@ -105,7 +105,8 @@ impl Car {
         self.mode() < Mode::FireRecall
     }
 
-    /// A button in the car was pressed. In some modes that is a command, or instead of an order.
+    /// A button in the car was pressed. In some modes that is a command, beside an order or
+    /// instead.
     #[must_use]
     pub fn handle_press(&mut self, floor: Floor, now: Timestamp) -> Press {
         let press = match self.mode() {

@@ -28,7 +28,7 @@ const DAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
 pub struct WeekTime(u16);
 
 impl WeekTime {
-    /// The time so many seconds after 1970-01-01, with local time `offset` seconds ahead of UTC.
+    /// The time this many seconds after 1970-01-01, with local time `offset` seconds ahead of UTC.
     #[must_use]
     pub fn of_unix(seconds: u32, offset: i32) -> Self {
         // 1970-01-01 was a Thursday.

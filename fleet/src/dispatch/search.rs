@@ -133,7 +133,8 @@ impl<'a, C: Costs> Search<'a, C> {
     }
 
     /// Moves single calls, and where that gains nothing, `swaps` two, or else divides the calls of
-    /// two cars anew as long as that takes no more than so many `drives`, while it lowers the cost.
+    /// two cars anew as long as that takes no more than this many `drives`, while it lowers the
+    /// cost.
     pub(super) fn improve(&mut self, swaps: bool, mut drives: usize) {
         let mut divided = BTreeSet::new();
         let calls = self.holders.len();
@@ -171,8 +172,9 @@ impl<'a, C: Costs> Search<'a, C> {
         best
     }
 
-    /// The two calls whose cars are best exchanged. Once this plan is fed back, fewer calls may
-    /// move, which changes the few swaps that are tried. So those are tried now as well.
+    /// The two calls whose cars are best exchanged. Only a few swaps are
+    /// tried. After this plan fewer calls may move, so other swaps would be tried next time: those
+    /// are tried now as well.
     fn best_swap(&mut self) -> Option<Pair> {
         let mut movable = self.movable();
         self.best_swap_of(&movable).or_else(|| {
@@ -232,7 +234,7 @@ impl<'a, C: Costs> Search<'a, C> {
         route.cost - cost
     }
 
-    /// Divides the calls of two cars in the best way; `false` if no pair but `divided` gains by it.
+    /// Divides the calls of two cars in the best way; `false` if no pair gains that is not `divided`.
     fn divide(
         &mut self,
         divided: &mut BTreeSet<([usize; 2], Vec<usize>)>,

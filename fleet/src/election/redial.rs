@@ -7,10 +7,10 @@ use crate::model::MeshTimes;
 /// The wait after a failed dial is doubled at most this often.
 const MOST_DOUBLINGS: u32 = 3;
 
-/// A dial and its link may take so many times the first wait to join.
+/// A dial and its link may take this many times the first wait to join.
 const JOIN_WAITS: u32 = 32;
 
-/// The wait after so many failed dials in a row; random, so that two nodes fall out of step.
+/// The wait after this many failed dials in a row; random, so that two nodes fall out of step.
 pub(crate) fn wait(redial_after: Duration, failures: u32, draw: u64) -> Duration {
     let wait = redial_after * (1 << failures.min(MOST_DOUBLINGS));
     wait + wait * u32::try_from(draw % 512).unwrap_or(0) / 1024

@@ -242,7 +242,7 @@ impl Leadership {
         }
     }
 
-    /// Whether the election was told the same just before; otherwise it is told now. A process that
+    /// Whether the election was just told the same; if not, it is now. A process that
     /// was suspended finds in its socket what its peers sent meanwhile, and an election that reacts
     /// to the beacon of another master would react to each of these at once (C3).
     pub(crate) fn is_repeated(

@@ -145,7 +145,7 @@ mod tests {
         }
     }
 
-    /// When, in quarters of a second, node `own` takes the call over that is assigned to this car.
+    /// When, in quarters of a second, node `own` takes over the call that is assigned to this car.
     fn taken_after(own: u8, car: Option<u8>) -> Option<u32> {
         let (mut overdue, own) = (Overdue::default(), name(own));
         let bank = bank(&own, car.map(name));

@@ -19,7 +19,7 @@ pub enum Mode {
     InService,
     /// The group assigns hall calls to it; at each stop its door waits for its attendant's button.
     Attendant,
-    /// It serves its car calls, and then a priority call. No operator sets it by its name.
+    /// It takes no hall call, and serves car calls on the way to a priority call. Not set by name.
     Priority,
     /// It serves its car calls only, and keeps its door open until the next one (ASME A17.1
     /// *independent service*).
@@ -87,7 +87,7 @@ impl Mode {
         }
     }
 
-    /// The mode as messages name it, which have four modes only.
+    /// The mode as messages carry it, which know only four.
     pub(crate) fn on_the_wire(self) -> Self {
         match self {
             Self::InService | Self::Attendant => Self::InService,

@@ -22,7 +22,7 @@ impl Dot {
     }
 }
 
-/// The greatest possible sequence: no node makes so many presses.
+/// The greatest possible sequence: no node makes that many presses.
 pub(crate) const MOST_SEQUENCE: u64 = 1 << 56;
 
 impl fmt::Display for Dot {

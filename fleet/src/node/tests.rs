@@ -297,7 +297,7 @@ pub(crate) fn join(second: &mut Node, first: &mut Node, now: Timestamp) {
     exchange_frames(first, second, now);
 }
 
-/// Two nodes over a link after so many periods; the first is the master.
+/// Two nodes over a link after this many periods; the first is the master.
 fn linked_after(mut one: Node, mut two: Node, periods: u32) -> (Node, Node, Timestamp) {
     let now = Timestamp::START + PERIOD * periods;
     talk(&mut one, &mut two, Timestamp::START, now);

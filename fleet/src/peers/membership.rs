@@ -35,7 +35,7 @@ use window::Order;
 /// The most incarnations that are tracked. Of more, those that don't hear this one are ignored.
 const MOST_INCARNATIONS: usize = 512;
 
-/// The most incarnations that are remembered to have ended. Only a process that its peers hear can
+/// How many ended incarnations are remembered. Only a process that its peers hear can
 /// end an earlier one, so more would take as many restarts within about half a second.
 const MOST_ENDED: usize = 64;
 

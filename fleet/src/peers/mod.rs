@@ -261,8 +261,8 @@ impl Peers {
         link.filter(|_| misfit && stood >= MISFIT_LIMIT)
     }
 
-    /// The stores of a peer and this node are equal, with this digest, and the peer's is on its disk or
-    /// not; `true` if that is new.
+    /// The stores of a peer and this node are equal, with this digest, and the peer's is on its
+    /// disk or not; `true` if that is new.
     pub(crate) fn note_equal(&mut self, peer: &NodeId, digest: u64, durable: bool) -> bool {
         let Some(peer) = self.membership.get_mut(peer) else { return false };
         (peer.differs_since, peer.repairs) = (None, 0);

@@ -168,7 +168,7 @@ impl Pairing {
         }
     }
 
-    /// The first of these peers, up to so many that are not out of reach.
+    /// The first of these peers, up to this many that are not out of reach.
     fn first_in_reach<'a>(
         &self,
         count: usize,

@@ -81,7 +81,7 @@ impl Boarding {
     }
 
     /// Takes the presses whose trips are safe: the car call is promised, or has been served, and
-    /// the panel was not gone. It needs no timer: the next beacon is due soon enough.
+    /// the panel stayed connected. It needs no timer: the next beacon is due soon enough.
     pub(crate) fn take_safe(
         &mut self,
         ride_to: impl Fn(Floor) -> Ride,

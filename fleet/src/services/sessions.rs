@@ -73,10 +73,10 @@ pub enum SessionRefused {
     FloorLocked(Floor),
     #[error("{MOST_SESSIONS} sessions are open already")]
     TooMany,
-    #[error("an earlier request with this name was for something else")]
+    #[error("an earlier request with this id was for something else")]
     Reused,
     /// No session of this name is open, or remembered.
-    #[error("no open session has this name")]
+    #[error("no open session has this id")]
     NotOpen,
     #[error(transparent)]
     Setting(#[from] SettingError),

@@ -216,7 +216,7 @@ impl Settings {
         self.digest
     }
 
-    /// The same of what decides whose turn it is on emergency power.
+    /// The same for what decides whose turn it is on emergency power.
     #[must_use]
     pub fn power_digest(&self) -> u64 {
         let known = Key::POWER.iter().filter_map(|key| self.registers.get(key));
@@ -358,7 +358,7 @@ impl Settings {
 }
 
 impl Register {
-    /// Whether operators can have given so many commands.
+    /// Whether operators can have given this many commands.
     #[must_use]
     pub fn is_possible(&self) -> bool {
         let recall = self.setting.recall().map_or(0, |recall| recall.number);

@@ -1,5 +1,5 @@
-//! The replicated store: orders and settings, the promises, and what disk and peers have not got
-//! yet.
+//! The replicated store: orders and settings, the promises, and what the disk and each peer still
+//! lack.
 //!
 //! ```text
 //!   press ───────────────────────┐

@@ -147,7 +147,7 @@ impl OrderStore {
         self.recalls
     }
 
-    /// There have been so many fire recalls. The caller ends or renumbers the orders that are
+    /// There have been this many fire recalls. The caller ends or renumbers the orders that are
     /// older.
     pub(super) fn set_recalls(&mut self, recalls: u64) {
         self.recalls = self.recalls.max(recalls);

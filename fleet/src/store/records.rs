@@ -92,7 +92,7 @@ impl Store {
         }
     }
 
-    /// Whether another press of this call can be placed: so many trips are not open at a time.
+    /// Whether another press of this call can be placed: this many trips are not open at a time.
     pub(crate) fn may_place(&self, call: &Call) -> bool {
         let own = &self.own.node;
         let open = || self.orders.origin(own).map_or(0, |origin| origin.open_trips);

@@ -216,7 +216,7 @@ impl Replication {
         self.acks.iter().rev()
     }
 
-    /// A beacon carries the first so many of them.
+    /// A beacon carries the first this many of them.
     pub(super) fn told_acks(&mut self, many: usize) {
         for _ in 0..many {
             self.acks.pop_last();

@@ -24,7 +24,7 @@ use crate::seeded::{SeededBug, is_seeded};
 /// The largest datagram, in bytes. It crosses every LAN in one piece.
 pub const MAX_DATAGRAM: usize = 1200;
 
-/// The most bytes in a frame, so that one turn of the receiver's loop has little to do.
+/// The most bytes of settings and records in a frame, so that the receiver's turns are short.
 pub const CHUNK: usize = 16 * 1024;
 
 /// The largest frame, in bytes: enough for a [`CHUNK`] and a car.

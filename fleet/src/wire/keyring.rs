@@ -105,7 +105,7 @@ impl Credential {
     }
 }
 
-/// What a node sends its messages with, and what it accepts; by default nothing authenticated.
+/// What a node sends its messages with, and what it accepts; by default without authentication.
 #[derive(Debug, Clone, Default)]
 pub struct Keyring(Vec<Credential>);
 

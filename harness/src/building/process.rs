@@ -94,7 +94,7 @@ impl Building {
     }
 }
 
-/// The same of a process or, as `PROCESS/task/THREAD`, a thread.
+/// The same for a process or, as `PROCESS/task/THREAD`, a thread.
 pub fn processor_time(of: &str) -> f64 {
     let text = std::fs::read_to_string(format!("/proc/{of}/stat")).expect("a running process");
     // The name of the program may have spaces; it ends with the last parenthesis.

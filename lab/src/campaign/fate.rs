@@ -41,10 +41,10 @@ const SOUND_DISKS: usize = 2;
 /// How many kinds of faults a run has.
 const ENABLED: std::ops::RangeInclusive<usize> = 6..=16;
 
-/// One passenger in so many gives a destination at a kiosk instead of pressing a button.
+/// One passenger in this many gives a destination at a kiosk instead of pressing a button.
 const TRIP_EACH: u8 = 5;
 
-/// One of so many broken cars breaks with its whole machine.
+/// One of this many broken cars breaks with its whole machine.
 const OFF_EACH: u8 = 4;
 
 /// How many destinations a crowd gives.

@@ -56,7 +56,7 @@ impl Script {
     }
 
     /// Looks for a smaller script that violates the same invariant, by delta debugging: fewer steps,
-    /// fewer nodes, less time. Takes at most so many runs, and ends early once `goes_on` says so.
+    /// fewer nodes, less time. Takes at most this many runs, and ends early once `goes_on` says so.
     /// `None` if the script does not violate the invariant.
     ///
     /// # Errors

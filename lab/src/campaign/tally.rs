@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer};
 
 use crate::{Fault, World};
 
-/// A minute of faults has at least so many orders placed; longer and shorter runs in proportion.
+/// A minute of faults has at least this many orders placed; longer and shorter runs in proportion.
 const ORDERS_A_MINUTE: u64 = 20;
 
 /// What a run consisted of.

@@ -11,7 +11,7 @@ use crate::statistics::number;
 /// Up to this much loss the bounds hold, in per cent (C3).
 const QUIET_LOSS: u8 = 5;
 
-/// A change of master costs at most so many messages per pair of nodes.
+/// A change of master costs at most this many messages per pair of nodes.
 const MESSAGES_PER_PAIR: f64 = 4.0;
 
 /// What is sent once in a while may fall into the time of an event and not into the quiet second

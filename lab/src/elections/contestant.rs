@@ -187,7 +187,8 @@ impl Contestant {
         }
     }
 
-    /// Its settings of the election in a fleet of so many nodes, without what differs between them.
+    /// Its settings of the election in a fleet of this many nodes, without what differs between
+    /// them.
     fn election(self, nodes: usize) -> ElectionSettings {
         let preset = if self.has(Variant::Source) { Preset::Source } else { Preset::Fleet };
         let mut settings = match self.base {
@@ -229,7 +230,7 @@ impl Contestant {
         settings
     }
 
-    /// The stated bound of a fleet of so many nodes (C3).
+    /// The stated bound of a fleet of this many nodes (C3).
     #[must_use]
     pub fn bound(self, nodes: usize) -> Duration {
         self.election(nodes).bound(&MeshTimes::default(), nodes)
@@ -244,7 +245,7 @@ impl Contestant {
         self.election(2).bears_loss()
     }
 
-    /// After this time a fleet of so many nodes counts as unsettled: 30 s, or twice the bound.
+    /// After this time a fleet of this many nodes counts as unsettled: 30 s, or twice the bound.
     #[must_use]
     pub fn limit(self, nodes: usize) -> Duration {
         LIMIT.max(self.bound(nodes) * 2)

@@ -27,7 +27,7 @@ const CROSS: &str = "stroke:#c8102e;stroke-width:1.8";
 /// More arrows than these would hide each other, and are left out.
 const MOST_DRAWN: usize = 10_000;
 
-/// A text on an arrow is not repeated for the same sender within so many pixels.
+/// A text on an arrow is not repeated for the same sender within this many pixels.
 const NEAR: f64 = 90.0;
 
 /// The names of the states, as in the documents, and their colours.

@@ -21,7 +21,7 @@ const BACKLOG: Duration = Duration::from_mins(5);
 /// Which part of the arrivals is compared with which, to see whether the queue grows.
 const PARTS: u32 = 6;
 
-/// A queue has grown if it is so many times as long.
+/// A queue has grown if it is this many times as long.
 const GROWTH: f64 = 2.0;
 
 /// How often riders and queues are looked at.
@@ -206,7 +206,7 @@ fn saturation(cell: &Cell, bank: &Bank, queue: &[usize]) -> Option<Saturation> {
 }
 
 /// Whether the queue of steady traffic is longer at the end than at the beginning, by far and by
-/// more than so many places.
+/// more than this many places.
 fn grows(cell: &Cell, queue: &[usize], places: usize) -> bool {
     let (first, last) = (cell.warm_up, cell.lasts());
     let part = last.saturating_sub(first) / PARTS;

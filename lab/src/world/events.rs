@@ -16,7 +16,7 @@ use crate::trace::Fate;
 /// The most datagrams that wait for a suspended process; more are dropped, as by its kernel.
 const MOST_BACKLOG: usize = 2_000;
 
-/// A node that handles so many deadlines at one moment has one that it never gets past.
+/// A node that handles this many deadlines at one moment has one that it never gets past.
 const SPIN: u32 = 1_000;
 
 impl World {

@@ -355,7 +355,7 @@ impl World {
         }
     }
 
-    /// Somebody presses every button of a panel, and gives so many destinations at its kiosk.
+    /// Somebody presses every button of a panel, and gives this many destinations at its kiosk.
     pub fn crowd(&mut self, node: usize, trips: u16) {
         self.inflict(Fault::Crowd(node));
         let floors: Vec<Floor> = self.settings.floors.floors().collect();

@@ -19,10 +19,10 @@ use super::World;
 use crate::agenda::Event;
 use crate::fault::{Fault, Forgery};
 
-/// One datagram in so many is recorded.
+/// One datagram in this many is recorded.
 const RECORDED_EACH: u64 = 16;
 
-/// One recording in so many is kept for long.
+/// One recording in this many is kept for long.
 const KEPT_EACH: u64 = 16;
 
 /// How many recent recordings there are, and how many old ones; the oldest of each gives way. Of six

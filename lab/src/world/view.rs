@@ -107,8 +107,8 @@ impl World {
         Some(process.node.status(process.clock(self.now)))
     }
 
-    /// What nodes have reported since so many reports, the oldest first: when, which node, and what.
-    /// Of what is older than some thousand notes nothing is known any more.
+    /// What nodes have reported since this many reports, the oldest first: when, which node, and
+    /// what. Of what is older than some thousand notes nothing is known any more.
     pub fn reports_since(&self, count: u64) -> impl Iterator<Item = (Duration, usize, &Report)> {
         self.history.reports_since(count)
     }

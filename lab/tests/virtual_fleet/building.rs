@@ -31,7 +31,7 @@ impl Building {
         Self::merged_of(WorldSettings::new(nodes, seed()))
     }
 
-    /// Machines that have run for so long.
+    /// Machines that have run this long.
     pub(crate) fn on(settings: WorldSettings, time: Duration) -> Self {
         let mut building = Self::of(settings);
         building.start_all();
@@ -167,7 +167,7 @@ pub(crate) fn rough() -> Weather {
     Weather { delay: 100..=40_000, loss: 5, duplication: 5, ..Weather::default() }
 }
 
-/// How long an election of so many nodes may take in a whole and quiet network (C3).
+/// How long an election of this many nodes may take in a whole and quiet network (C3).
 pub(crate) fn bound_of(election: &ElectionSettings, nodes: usize) -> Duration {
     election.bound(&MeshTimes::default(), nodes)
 }

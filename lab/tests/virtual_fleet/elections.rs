@@ -23,13 +23,13 @@ const ROUNDS: [(bool, u64); 2] = [(false, 4), (true, 8)];
 /// What happens to a fleet. Afterwards it has one master, the right one, within the bound.
 #[derive(Debug, Clone, Copy)]
 enum Scenario {
-    /// All nodes start, so many milliseconds apart.
+    /// All nodes start, this many milliseconds apart.
     Start(u64),
     /// The process of the master ends.
     MasterIsKilled,
     /// The master's machine goes dark.
     MasterLosesPower,
-    /// The master is suspended for so many milliseconds.
+    /// The master is suspended for this many milliseconds.
     MasterIsSuspended(u64),
     /// The master ends, another one takes over, and the first starts again. Each mastership has a
     /// higher term than the one before.

@@ -7,7 +7,7 @@ use liftmesh_lab::{Fault, MeshTraffic, World, WorldSettings};
 
 use crate::building::{Building, car_call, millis, secs, seed};
 
-/// A fleet of so many nodes that has come to rest.
+/// A fleet of this many nodes that has come to rest.
 fn large(nodes: usize) -> Building {
     let mut settings = WorldSettings::new(nodes, seed());
     settings.codec = false;
@@ -34,9 +34,9 @@ fn during(building: &mut Building, seconds: u64) -> MeshTraffic {
     }
 }
 
-/// N3: what arrives at a node stays near 400 datagrams a second, however many send. A beacon has room
-/// for 32 echoes: where peers have to take turns they are not taken for silent, or each would ask each
-/// other for a sign of life.
+/// N3: what arrives at a node stays near 400 datagrams a second, however many send. A beacon has
+/// room for 32 echoes: where peers have to take turns they are not taken for silent, or each would
+/// ask each other for a sign of life.
 #[test]
 fn what_a_node_receives_in_a_quiet_fleet_is_bounded() {
     for nodes in [9, 16, 32, 33, 64] {

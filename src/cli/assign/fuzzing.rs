@@ -17,7 +17,7 @@ pub struct Assigned {
     pub answered: Vec<(HallCall, usize)>,
 }
 
-/// The answer to an input. One whose cars have more floors than `most` together is not solved.
+/// The answer to an input. One whose cars have more than `most` floors in total is not solved.
 ///
 /// # Errors
 /// What `liftmesh assign` says of it.

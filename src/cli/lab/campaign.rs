@@ -27,7 +27,7 @@ Examples:
   liftmesh lab campaign --seeds 1..200 --election all --duration 5min
   liftmesh lab campaign --script lowest-ip-17.json";
 
-/// A script is shrunk in at most so many runs.
+/// A script is shrunk in at most this many runs.
 const MOST_RUNS: usize = 300;
 
 /// And at most this long.

@@ -11,8 +11,8 @@ use crate::demo::error::DemoError;
 use crate::demo::scene::{Life, Phase, Power, Switch, Weight};
 use crate::mesh::Cable;
 
-/// A car that is to hang flies within this, and then counts as hung within this again, or the fault
-/// is over.
+/// How long a car that should hang may take to start a flight, and then again to count as hung;
+/// after that the fault is given up.
 const HANG_LIMIT: Duration = Duration::from_secs(40);
 
 /// A motor that sticks at this speed, in m/s, hangs.

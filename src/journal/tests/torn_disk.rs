@@ -77,8 +77,8 @@ impl TornDisk {
     }
 
     /// What is on the disk if the power fails now: what was synced, and of the rest either
-    /// everything up to some operation, or a share of it, whatever came before it. One sector at most
-    /// is torn; the first one, with the database's header, is split at most.
+    /// everything up to some operation, or a share of it, whatever came before it. One sector at
+    /// most is torn; the first one, with the database's header, is split at most.
     pub(super) fn after_the_cut(&self, random: &mut Rng) -> Remains {
         let platter = self.platter();
         let all = &platter.unsynced;

@@ -65,7 +65,7 @@ fn services(ear: &Ear, call: &Value) -> usize {
     events.filter(|event| event["event"] == "served" && event["call"] == *call).count()
 }
 
-/// Whether a node has published the state of a fleet of so many nodes.
+/// Whether a node has published the state of a fleet of this many nodes.
 fn is_whole(said: &Said, node: &str, nodes: usize) -> bool {
     said.is_by(node) && said.json()["nodes"].as_array().map(Vec::len) == Some(nodes)
 }

@@ -8,7 +8,7 @@ use super::{Weights, count_as};
 use crate::dispatch::side;
 use crate::model::FloorSet;
 
-/// Passengers arrive behind a button for at most so many seconds before they count as one crowd.
+/// Passengers arrive behind a button for at most this many seconds before they count as one crowd.
 const CROWD: f64 = 60.0;
 
 /// Riders who get off beyond the last stop spend this share of the way there in the car.

@@ -63,7 +63,7 @@ impl Weights {
         Self { square: 0.02, riding: 0.2, busy: 0.3, left_behind: 40.0, inertia: 1.0 };
 
     /// Destinations are known, and who rides where is a choice that each stop is a part of. A car
-    /// that is busy delays those who come meanwhile, so many in a second for each car.
+    /// that is busy delays those who come meanwhile, this many in a second for each car.
     fn with_destinations(arrivals: f64) -> Self {
         Self { square: 0.01, riding: 2.0, busy: 64.0 * arrivals, ..Self::BUTTONS }
     }
@@ -191,7 +191,7 @@ const MOST_EXACT: usize = 6;
 /// How many drives that may take: each car is driven through each subset of the calls.
 const MOST_DRIVES: usize = 512;
 
-/// A call that has moved to another car stays there for so long, if that car can serve it. Without
+/// A call that has moved to another car stays there this long, if that car can serve it. Without
 /// it, calls return as soon as a car's position is known a little better.
 const HOLD: Duration = Duration::from_secs(1);
 

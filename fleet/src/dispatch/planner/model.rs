@@ -19,7 +19,7 @@ pub(super) struct Model {
     pub(super) dwell: f64,
     pub(super) transfer: f64,
     pub(super) capacity: f64,
-    /// From so many passengers on, a car passes calls by.
+    /// From this many passengers on, a car passes calls by.
     pub(super) bypass: f64,
 }
 
@@ -39,9 +39,9 @@ pub(super) struct Call {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Door {
     Shut,
-    /// Open in so many seconds.
+    /// Open in this many seconds.
     Open(f64),
-    /// Open again in so many seconds, if it is to.
+    /// Open again in this many seconds, if it is to.
     Closing(f64),
 }
 

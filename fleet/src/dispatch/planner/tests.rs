@@ -43,7 +43,7 @@ fn a_full_car_that_comes_by_is_passed_over_for_an_idle_one() {
     assert_eq!(holder(95), node("idle"));
 }
 
-/// The ways to divide so many calls between two cars are more than a number can count.
+/// The ways to divide this many calls between two cars are more than a number can count.
 #[test]
 fn two_cars_share_a_call_of_every_landing() {
     let cars = [car("low", idle_at(0), &[]), car("high", idle_at(33), &[])];

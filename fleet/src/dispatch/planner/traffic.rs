@@ -9,7 +9,7 @@ use super::model::Model;
 use crate::dispatch::{CarSituation, side};
 use crate::model::NodeId;
 
-/// What was seen weighs about a third as much after so many seconds.
+/// What was seen weighs about a third as much after this many seconds.
 const FORGETTING: f64 = 600.0;
 
 /// The rate is that of `PRIOR_PASSENGERS` more in `PRIOR_TIME` more seconds than seen.

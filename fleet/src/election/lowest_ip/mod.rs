@@ -74,8 +74,8 @@ impl Rules for Settings {
         if self.standby { &STANDBY } else { &SOURCE }
     }
 
-    /// Links are made twice: a master that joins another one parts from its slaves, which dial in
-    /// their turn; or a slave has given its dial up just before it was needed.
+    /// Links are made twice: a master that joins another one drops its slaves, which then dial
+    /// too; or a slave gave up its dial just before it was needed.
     fn bound(&self, linked_within: Duration, _nodes: usize) -> Duration {
         linked_within * 2
     }

@@ -32,7 +32,7 @@ const DELAY_MILLIS: u64 = 10;
 /// So many beacons of each node are heard in a calm until the bound is over.
 const BEACONS: u32 = 80;
 
-/// The first so many states begin a calm, and then one in so many.
+/// The first this many states begin a calm, and then one in this many.
 const CALMS: (usize, u64) = (500, 100);
 
 #[derive(Debug, Clone, Copy)]
@@ -177,7 +177,7 @@ impl<M: Election, N> Moment<M, N> {
     }
 }
 
-/// Walks all states within these bounds, of which there are at least so many.
+/// Walks all states within these bounds, of which there are at least this many.
 pub(crate) fn settles<S: Subject>(what: &str, subject: S, bounds: Bounds, least: usize) {
     let check = Check { subject, bounds };
     let first = check.first();

@@ -19,7 +19,7 @@ pub struct Settings {
     pub k: u8,
     /// How long answers to a search are waited for, unless every node that is heard has answered.
     pub search_wait: Duration,
-    /// After so many searches without an answer a holder serves alone.
+    /// After this many searches without an answer a holder serves alone.
     pub search_tries: u8,
     /// How long a hand-over may take until it is acknowledged.
     pub acknowledgement_wait: Duration,

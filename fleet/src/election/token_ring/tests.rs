@@ -13,7 +13,7 @@ fn mac(index: u8) -> Mac {
     Mac::of(address(index))
 }
 
-/// A node that hears so many peers, which are numbered as the nodes are.
+/// A node that hears this many peers, which are numbered as the nodes are.
 fn with(index: u8, peers: &[u8], settings: Settings) -> TokenRing {
     let mut node = TokenRing::new(&candidate(index), Nonce(u64::from(index)), settings);
     feed(&mut node, Input::Start);

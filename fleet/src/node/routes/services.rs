@@ -44,7 +44,7 @@ impl Node {
         outcome.is_ok()
     }
 
-    /// The same of what this node says about its own car, which obeys its key in any case.
+    /// The same for what this node says about its own car, which obeys its key in any case.
     pub(in crate::node) fn set_own(&mut self, setting: Setting, by: Words, now: Timestamp) {
         match self.set(setting, by, now) {
             Ok(()) | Err(SettingError::NoRecall | SettingError::Full | SettingError::Spent) => {}

@@ -10,7 +10,7 @@ use crate::wire::{Delta, StateTransfer};
 
 const FLOORS: u8 = 40;
 
-/// Served presses of every hall button, of so many incarnations of nodes.
+/// Served presses of every hall button, of this many incarnations of nodes.
 pub(super) fn tombstones(nodes: u64) -> Vec<Record> {
     let floors = FloorCount::new(FLOORS).expect("floors");
     let both = |at| Direction::BOTH.map(|direction| Call::Hall(HallCall::new(at, direction)));

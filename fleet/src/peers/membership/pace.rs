@@ -148,7 +148,7 @@ impl EchoAge {
         self.latest = Some(self.latest.map_or(age, |latest| latest.min(age)));
     }
 
-    /// By how much the network delays every echo, where nodes wait for so long between beacons.
+    /// By how much the network delays every echo, where nodes wait this long between beacons.
     pub(super) fn travel(&self, between: Duration) -> Duration {
         let least = self.before.into_iter().chain(self.latest).min();
         least.unwrap_or_default().saturating_sub(between).min(MOST_TRAVEL)
@@ -196,7 +196,7 @@ mod tests {
         assert_eq!(delay.granted(start + HALVED_AFTER * 10), MS(60));
     }
 
-    /// E6: 82 ms there and as much back are more than a sound network needs, and cost no peer.
+    /// E6: 82 ms each way are more than a healthy network takes, and no peer is lost over it.
     #[test]
     fn a_delay_of_every_echo_extends_the_limits_on_echoes_alone() {
         let times = MeshTimes::default();

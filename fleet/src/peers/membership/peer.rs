@@ -38,7 +38,8 @@ pub(crate) struct Peer {
     /// over its link, or when it shook hands.
     pub(super) echoed_at: Option<Timestamp>,
     pub(super) probed_at: Timestamp,
-    /// The digest with which its store last equalled this node's, and whether all of it was on its disk.
+    /// The digest with which its store last equalled this node's, and whether all of it was on its
+    /// disk.
     pub(in crate::peers) vouched: Option<(u64, bool)>,
     /// Since when its store has differed from this node's.
     pub(in crate::peers) differs_since: Option<Timestamp>,
@@ -105,8 +106,8 @@ impl Peer {
         }
     }
 
-    /// Updates the round trip with the beacon of this node that it echoes. Returns whether its beacon
-    /// is the answer to a probe, which is sent at once and to this node alone.
+    /// Updates the round trip with the beacon of this node that it echoes. Returns whether its
+    /// beacon is the answer to a probe, which is sent at once and to this node alone.
     pub(super) fn note_echo(&mut self, sent: Sent, now: Timestamp) -> bool {
         self.echo_age.note(now.since(sent.at), now);
         // Later beacons repeat an echo until a newer one is due: only the first shows the delay.

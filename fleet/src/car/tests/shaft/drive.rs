@@ -18,7 +18,7 @@ pub(in crate::car::tests) enum Drive {
     Stuck,
     /// It ignores the command to run.
     Lazy,
-    /// It reports that it runs, moves nothing, and gives up after so many ticks.
+    /// It reports that it runs, moves nothing, and gives up after this many ticks.
     Trips(u32),
     /// It runs the other way, and says so.
     Reversed,
