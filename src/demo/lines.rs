@@ -32,7 +32,7 @@ pub(super) enum Update {
     Node(usize, Option<Box<Status>>),
     /// A simulator did not do what it was asked, and why.
     Refused(usize, String),
-    /// A node did not cut or mend its network, and why.
+    /// A node did not cut or repair its network, and why.
     Unmoved(usize, String),
 }
 

@@ -46,13 +46,13 @@ impl Passengers {
     pub(super) fn new(args: &Args) -> Self {
         let &Args { seed, floors, cars, duration, .. } = args;
         let lasts = duration.unwrap_or(DAY);
-        let Some(office) = Building::named("A12") else {
+        let Some(template) = Building::named("A12") else {
             unreachable!("it comes with the simulator");
         };
         let persons = u16::try_from(PERSONS).unwrap_or(u16::MAX);
         let (cars, population) = (cars.into(), u32::from(cars) * FOR_EACH_CAR);
         let building =
-            Building { floors, cars, population, persons, rated_load: RATED_LOAD, ..office };
+            Building { floors, cars, population, persons, rated_load: RATED_LOAD, ..template };
         let traffic = Traffic::Steady { pattern: Pattern::Lunch, rate: 100.0, lasts };
         let passengers = traffic.passengers(&building, seed);
         Self {

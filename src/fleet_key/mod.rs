@@ -124,7 +124,7 @@ impl Keys {
         let keyring = Keyring::new(known.into_iter().flatten());
         let before = self.get();
         let in_use = match before {
-            // Who has them sees by the pointer that there are no others.
+            // The pointer tells an owner that there are no others.
             Some(before) if !is_usable || ids(&before) == ids(&keyring) => Some(before),
             Some(_) | None => is_usable.then(|| Arc::new(keyring)),
         };

@@ -237,7 +237,7 @@ impl Mesh {
         }
     }
 
-    /// Fault injection: a cut cable carries nothing. Mending it gives up all links: they lack
+    /// Fault injection: a cut cable carries nothing. Repairing it closes all links: they lack
     /// frames.
     pub(crate) fn set_cable(&mut self, cable: Cable) {
         self.cable = cable;

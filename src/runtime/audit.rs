@@ -132,7 +132,7 @@ mod tests {
         assert!(hour.admits("robot", false, ""), "in the next hour");
         assert_eq!(hour.end(Timestamp::START + 2 * HOUR), []);
 
-        // Whoever makes up names elsewhere keeps neither accounts of this node nor recalls out.
+        // Names made up elsewhere keep out neither accounts of this node nor recalls.
         let names = (0..100).flat_map(|name| std::iter::repeat_n(format!("{name} at B"), 60));
         let recorded = names.filter(|name| hour.admits(name, false, "")).count();
         assert_eq!(recorded, 60 * (MOST_ACCOUNTS + 1));

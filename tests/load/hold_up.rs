@@ -25,7 +25,7 @@ fn start_hogs(building: &Building) -> Vec<Process> {
     (0..2 * cores).map(hog).collect()
 }
 
-/// E6: a node that gets little of the processor is neither taken for dead nor takes others for it.
+/// E6, N2: a node that gets little of the processor is neither taken for dead nor takes others for it.
 #[test]
 fn the_master_stays_the_same_while_the_machine_is_busy() {
     let _machine = Machine::alone();

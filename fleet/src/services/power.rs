@@ -11,7 +11,7 @@
 //! while the car's node follows the master that gave it. So it ends when that master is lost,
 //! replaced or cut off, without a message. Before a master gives a turn, all that follow it are at
 //! rest and know of the turn before. Of a car whose node does not follow it, it can't know that. So
-//! it needs most of the fleet, of which there is one at a time, and waits [`HOLD_OFF`] after it has
+//! it needs most of the fleet, which has one at a time, and waits [`HOLD_OFF`] after it has
 //! lost sight of any: by then the other side has noticed, too, and a master there has taken back
 //! its turn.
 

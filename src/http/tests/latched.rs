@@ -113,7 +113,7 @@ async fn a_hang_is_cleared_where_its_latch_is() {
     assert_eq!(fs::read(&journal).unwrap(), before, "somebody has written to the journal");
     assert!(latch::find(directory.path()).is_some());
 
-    // The first clearing has to wait for somebody who has the directory. A second one does not.
+    // The directory is in use: the first clearing waits for it. A second one is refused at once.
     let somebody = Claim::new(directory.path()).unwrap();
     let by = by();
     let first = ask(&router, "POST", CLEAR, PHONE, &by);

@@ -33,7 +33,7 @@
 //!   master (B5). Of two with the same term the higher node counts.
 //! - An election interrupts no service: until another node has announced itself, a master stays
 //!   master, and a node that votes continues under a master that works.
-//! - A master that nobody outranks announces itself to whoever asks it, or leads too (B10).
+//! - A master that nobody outranks announces itself to those that ask it, or lead too (B10).
 //! - A follower that is asked within T of its last election holds no other: otherwise the death of
 //!   a master would cost n³ messages.
 //!

@@ -125,7 +125,7 @@ fn a_lower_node_that_announces_a_later_term_is_followed_at_once() {
     }
 }
 
-/// B6, B10, E3: whoever outranks its master, or leads, has won its own election at once.
+/// B6, B10, E3: a node that outranks its master, or leads, wins its own election at once.
 #[test]
 fn a_node_that_is_asked_answers_and_holds_an_election_of_its_own() {
     let answer = (1, Message::Answer);

@@ -177,7 +177,7 @@ impl<M: Election, N> Moment<M, N> {
     }
 }
 
-/// Walks all states within these bounds, of which there are at least this many.
+/// Walks all states within these bounds: at least this many.
 pub(crate) fn settles<S: Subject>(what: &str, subject: S, bounds: Bounds, least: usize) {
     let check = Check { subject, bounds };
     let first = check.first();

@@ -56,7 +56,7 @@ pub(super) fn assignments(of: &[(HallCall, u8)]) -> Assignments {
     of.iter().map(|(call, car)| (*call, name(*car))).collect()
 }
 
-/// The answer to a request; returns what the slave is told of it.
+/// The answer to a request; returns what the slave is told.
 fn answer(
     node: &mut Node,
     asked: &PlanRequest,

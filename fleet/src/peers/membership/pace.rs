@@ -178,7 +178,7 @@ mod tests {
         assert!(stretched + usual * 2 < of_master.probe_echoed);
     }
 
-    /// A busy machine: the fleet becomes slower to lose a peer, for a while.
+    /// N2: on a busy machine the fleet becomes slower to lose a peer, for a while.
     #[test]
     fn a_delay_is_granted_several_times_over_for_a_while() {
         let start = Timestamp::START;

@@ -188,7 +188,7 @@ fn lost_by_a_node_that_is_often_held_up(lives: bool) -> Option<u64> {
     None
 }
 
-/// H1: what a node does not hear while it runs counts, however often it is held up.
+/// H1, N2: what a node does not hear while it runs counts, however often it is held up.
 #[test]
 fn a_node_that_is_often_held_up_loses_dead_peers_only() {
     assert_eq!(lost_by_a_node_that_is_often_held_up(true), None);
@@ -219,7 +219,7 @@ fn lost_after(runs_every: u64, loses_every: u64) -> Duration {
     panic!("it is never lost");
 }
 
-/// H1: where peers are often held up, silence says less. A missing beacon was lost, not late.
+/// H1, N2: where peers are often held up, silence says less. A missing beacon was lost, not late.
 #[test]
 fn a_peer_that_is_often_late_is_lost_later_and_one_whose_beacons_get_lost_is_not() {
     let (dead_after, period) = (MeshTimes::default().dead_after, Duration::from_millis(25));

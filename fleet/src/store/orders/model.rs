@@ -67,7 +67,7 @@ impl Held {
         self.0.presses_of(&call(of)).collect()
     }
 
-    /// There have been this many recalls, as [`Node`](crate::node::Node) learns it.
+    /// There have been this many recalls, as [`Store`](crate::store::Store) learns it.
     fn learn(&mut self, recalls: u64, is_recalled: bool) {
         let store = self.store();
         store.set_recalls(recalls);
