@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use super::{candidate, name, slave_of};
 use crate::election::{Candidate, Election, ElectionTimer, Input, Message, Output};
-use crate::model::{NodeState, Term};
+use crate::model::{MeshTimes, NodeState, Term};
 
 /// As often as there is an opportunity.
 pub(crate) const WITHOUT_END: u8 = u8::MAX;
@@ -29,7 +29,7 @@ pub(crate) const LINKED: Duration = Duration::from_millis(100);
 /// How long a message takes in a calm, at most.
 const DELAY_MILLIS: u64 = 10;
 
-/// So many beacons of each node are heard in a calm until the bound is over.
+/// At most this many beacons of each node are heard in a calm until the bound is over.
 const BEACONS: u32 = 80;
 
 /// The first this many states begin a calm, and then one in this many.
@@ -186,7 +186,8 @@ pub(crate) fn settles<S: Subject>(what: &str, subject: S, bounds: Bounds, least:
     let mut open = VecDeque::from([first]);
     while let Some(moment) = open.pop_front() {
         let print = fingerprint(&moment);
-        let begins_calm = reached.len() <= CALMS.0 || print % CALMS.1 == 0;
+        let visited = reached.len() - open.len();
+        let begins_calm = visited <= CALMS.0 || print % CALMS.1 == 0;
         let wrong = check.broken_in(&moment);
         let wrong = wrong.or_else(|| begins_calm.then(|| check.calm(&moment)).flatten());
         if let Some(wrong) = wrong {
@@ -261,7 +262,7 @@ impl<S: Subject> Check<S> {
     fn calm(&self, begin: &At<S>) -> Option<String> {
         let mut random = fastrand::Rng::with_seed(fingerprint(begin));
         let bound = self.bounds.bound;
-        let period = bound / BEACONS;
+        let period = (bound / BEACONS).max(MeshTimes::default().beacon_period);
         let mut moment = begin.clone();
         for until in moment.armed.values_mut() {
             *until = until.mul_f64(random.f64());

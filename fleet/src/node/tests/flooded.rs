@@ -61,7 +61,7 @@ fn stores_that_were_flooded_differently_come_to_be_equal() {
     assert_eq!(wanted.iter().filter(repair).count(), 0);
 }
 
-/// Of a record that a node holds already it sends the acknowledgement with its next beacon: a peer
+/// N2: of a record that a node holds already it sends the acknowledgement with its next beacon: a peer
 /// that has to repeat it for another node does not make all nodes send beacon after beacon.
 #[test]
 fn a_record_that_is_repeated_hurries_no_beacon() {
