@@ -129,8 +129,9 @@ impl Journal {
         let backend = || {
             let file = file(path)?;
             place = Some(number(&file.metadata()?));
-            // Only readers had it just now, and are done at once. Some file systems have no locks.
-            file.lock().unwrap_or_default();
+            // Only readers had it just now, and are done soon. Some file systems have no locks.
+            let is_read = |tried: &_| matches!(tried, Err(fs::TryLockError::WouldBlock));
+            retry::while_it_passes(READING_LIMIT, || file.try_lock(), is_read).unwrap_or_default();
             FileBackend::new(file)
         };
         let (database, found) = open_database(backend, path, Some(node))?;

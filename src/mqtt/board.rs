@@ -39,12 +39,8 @@ impl Board {
     pub(super) fn show(&mut self, state: &State, now: Instant) {
         let mut shown =
             vec![self.put("fleet", &state.fleet, now), self.put("orders", &state.orders, now)];
-        for car in &state.cars {
-            let value = serde_json::to_value(car).unwrap_or_default();
-            if let Some(name) = value["car"].as_str() {
-                shown.push(self.put(&format!("cars/{name}"), &value, now));
-            }
-        }
+        let cars = state.cars.iter();
+        shown.extend(cars.map(|car| self.put(&format!("cars/{}", car.car), car, now)));
         for (_, slot) in self.0.iter_mut().filter(|(topic, _)| !shown.contains(topic)) {
             if !slot.payload.is_empty() {
                 *slot = Slot::removed(now);

@@ -63,7 +63,7 @@ impl Problem {
     }
 
     pub(crate) fn is_no_answer(&self) -> bool {
-        self.code == "no_answer"
+        self.code == NO_ANSWER
     }
 
     /// The node is at fault, and the log has the reason.

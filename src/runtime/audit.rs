@@ -31,18 +31,19 @@ pub(super) struct Commands {
 #[derive(Debug, Default)]
 struct Hour {
     since: Timestamp,
-    given: BTreeMap<String, u64>,
+    /// By whether this node knows the account, and its name.
+    given: BTreeMap<(bool, String), u64>,
 }
 
 impl Hour {
     /// Counts a command; `false` if it is one too many for the log. An account that this node knows
     /// is counted by itself, and each `kind` of commands too.
     fn admits(&mut self, account: &str, is_known: bool, kind: &str) -> bool {
-        let named = format!("{account}{kind}");
-        let is_counted =
-            is_known || self.given.len() < MOST_ACCOUNTS || self.given.contains_key(&named);
-        let account = if is_counted { named } else { format!("other accounts{kind}") };
-        let given = self.given.entry(account).or_default();
+        let named = (is_known, format!("{account}{kind}"));
+        let strangers = self.given.keys().filter(|(is_known, _)| !is_known).count();
+        let is_counted = is_known || strangers < MOST_ACCOUNTS || self.given.contains_key(&named);
+        let counted = if is_counted { named } else { (false, format!("other accounts{kind}")) };
+        let given = self.given.entry(counted).or_default();
         *given += 1;
         *given <= MOST_COMMANDS
     }
@@ -51,7 +52,7 @@ impl Hour {
     fn end(&mut self, now: Timestamp) -> Vec<AuditEvent> {
         let ended = std::mem::replace(self, Self { since: now, given: BTreeMap::new() });
         let over = ended.given.into_iter().filter(|(_, given)| *given > MOST_COMMANDS);
-        let unrecorded = |(account, given)| {
+        let unrecorded = |((_, account), given)| {
             let commands = given - MOST_COMMANDS;
             AuditEvent::Unrecorded { account, commands }
         };
@@ -133,6 +134,9 @@ mod tests {
         assert_eq!(hour.end(Timestamp::START + 2 * HOUR), []);
 
         // Names made up elsewhere keep out neither accounts of this node nor recalls.
+        for uid in 0..MOST_ACCOUNTS {
+            assert!(hour.admits(&format!("uid {uid}"), true, ""));
+        }
         let names = (0..100).flat_map(|name| std::iter::repeat_n(format!("{name} at B"), 60));
         let recorded = names.filter(|name| hour.admits(name, false, "")).count();
         assert_eq!(recorded, 60 * (MOST_ACCOUNTS + 1));

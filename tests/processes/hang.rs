@@ -79,13 +79,15 @@ fn a_car_that_hangs_in_mid_flight_stays_out_until_an_operator_clears_it() {
     building.press("A", hall);
     building.wait_lit(&["A"], car_call);
     building.wait_lit(&["A", "B"], hall);
-    building.tell("A", "fault motor stuck");
-    building.wait("B has A's hall call", |building| {
+    let has_call = |building: &Building, name: &str| {
         let orders = building.status("B").map(|status| status.orders).unwrap_or_default();
         orders.iter().any(|it| {
-            it.call.button() == Some(hall) && it.car.as_ref().is_some_and(|car| *car == "B")
+            it.call.button() == Some(hall) && it.car.as_ref().is_some_and(|car| *car == name)
         })
-    });
+    };
+    building.wait("A has the hall call", |building| has_call(building, "A"));
+    building.tell("A", "fault motor stuck");
+    building.wait("B has A's hall call", |building| has_call(building, "B"));
     let assigned = SystemTime::now();
     assert_eq!(building.exit("A").code(), Some(3));
     assert_eq!(building.car("A").driven, None, "the motor still runs");

@@ -147,8 +147,8 @@ fn the_state_is_retained_and_a_call_is_answered() {
     building.assert_safe();
 }
 
-/// The master is killed: the broker says so, the next one takes over, and no call is lost or doubled,
-/// whether the master had acknowledged it or not, or was gone already.
+/// The master is killed: the broker says so, the next one takes over, and no call is lost. One that
+/// came after the master was gone is not doubled; for the others MQTT.md says when it may be.
 #[test]
 fn a_call_outlives_the_master() {
     let Some(broker) = Broker::open() else { return };
