@@ -57,14 +57,20 @@ fi
 step "format"
 cargo fmt --all --check
 
+if [ -n "$full" ]; then
+    step "what the first command costs"
+    tests/first-command || failed=1
+fi
+
 step "lints"
 # `peer` compiles another simulator: only the nightly run pays for that.
 most=(--workspace)
 [ -n "$nightly" ] || most+=(--exclude liftmesh-peer)
 cargo clippy "${most[@]}" --all-targets -- -D warnings
 if [ -n "$full" ]; then
-    # Features unify in a workspace build. This is the program of a cabin, and what it uses.
-    cargo clippy -p liftmesh --no-default-features -- -D warnings
+    # The program of a cabin. With the examples the crates it uses have the features of the workspace,
+    # so that they need not be checked again.
+    cargo clippy -p liftmesh --no-default-features --lib --bins --examples -- -D warnings
 
     step "the brain and the lab are pure"
     for package in elevator-fleet liftmesh-api liftmesh-lab liftmesh-playground; do
@@ -111,7 +117,7 @@ if [ -n "$full" ]; then
     cargo test "${most[@]}" --doc --quiet || failed=1
 
     step "examples"
-    cargo build --quiet "${most[@]}" --examples
+    cargo build --quiet --profile test "${most[@]}" --examples
     # Whatever sets the directory, cargo knows it.
     target=$(cargo metadata --format-version 1 --no-deps |
         sed -n 's/.*"target_directory":"\([^"]*\)".*/\1/p')
@@ -127,11 +133,11 @@ if [ -n "$full" ]; then
 
     step "unused dependencies"
     cargo shear || failed=1
-
-    step "what the first command costs"
-    tests/first-command || failed=1
 fi
 if [ -n "$nightly" ]; then
+    step "the program of a cabin alone"
+    cargo check -p liftmesh --no-default-features || failed=1
+
     tests load --test load
     # Only these arguments switch the seeded defects on: they are no default, and no other package asks
     # for them. The whole workspace is selected, so that what it depends on is not compiled again.

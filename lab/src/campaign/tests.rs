@@ -9,7 +9,7 @@ fn campaign(seed: u64) -> Outcome {
 #[test]
 fn a_script_runs_the_same_as_what_it_was_taken_from() {
     let mut hashes = BTreeSet::new();
-    for seed in 1..=4 {
+    for seed in 1..=2 {
         let chance = campaign(seed);
         assert!(hashes.insert(chance.hash()), "another seed, another run");
         let file = serde_json::to_string(&chance.script).expect("a file");
@@ -114,7 +114,7 @@ fn a_run_that_says_nothing_is_void() {
 /// In so short a time chance leaves some masters alone.
 #[test]
 fn a_master_that_has_led_all_the_time_is_killed_at_the_end() {
-    for seed in 1..=4 {
+    for seed in 1..=2 {
         let tally =
             Campaign::by_seed(seed).lasting(Duration::from_secs(1)).run().expect("a world").tally;
         assert!(tally.changes_of_master > 0, "seed {seed}");

@@ -38,7 +38,7 @@ fn every_protocol_keeps_its_bounds() {
     let fleet = Comparison {
         sizes: vec![2, 4, 8, 16],
         losses: vec![0, 5],
-        rounds: 3,
+        rounds: 1,
         ..small(&settling.collect::<Vec<_>>())
     };
     let sources = Contestant::list("all:source").expect("contestants");
