@@ -4,6 +4,7 @@
 //! [`PanelOutputs`], so a lost frame or a panel that restarts is repaired by the next refresh.
 //! Inputs are a state too, except for presses, which are events that no back end may lose.
 
+mod building;
 mod floors;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,6 +13,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::building::{
+    Building, BuildingError, Landing, Place, Served, UnknownFloor, show_labels, show_labels_here,
+};
 pub use self::floors::{Floor, FloorCount, FloorCountError, FloorError};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -2,9 +2,12 @@
 
 use std::cmp::Ordering;
 use std::fmt;
+use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use serde::de::{Error, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::building::{self, UnknownFloor};
 use super::{Button, Direction, Trip};
 
 /// The number of floors of a shaft, 2 to 254.
@@ -104,9 +107,9 @@ impl From<FloorCount> for u8 {
 
 /// A floor, counted from 0 at the bottom; at most 253.
 ///
-/// Whether a particular shaft has it is asked of its [`FloorCount`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "u8", into = "u8")]
+/// Whether a particular shaft has it is asked of its [`FloorCount`]. People see its label, in text
+/// and in JSON alike: see [`show_labels`](super::show_labels). Binary formats have its index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Floor(u8);
 
 impl Floor {
@@ -155,14 +158,55 @@ impl TryFrom<u8> for Floor {
     }
 }
 
-impl From<Floor> for u8 {
-    fn from(floor: Floor) -> Self {
-        floor.0
+impl fmt::Display for Floor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        building::fmt(*self, f)
     }
 }
 
-impl fmt::Display for Floor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+impl FromStr for Floor {
+    type Err = UnknownFloor;
+
+    fn from_str(label: &str) -> Result<Self, UnknownFloor> {
+        building::parse(label)
+    }
+}
+
+impl Serialize for Floor {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        if to.is_human_readable() { to.collect_str(self) } else { to.serialize_u8(self.0) }
+    }
+}
+
+impl<'de> Deserialize<'de> for Floor {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        if from.is_human_readable() {
+            from.deserialize_any(LabelVisitor)
+        } else {
+            u8::deserialize(from)?.try_into().map_err(D::Error::custom)
+        }
+    }
+}
+
+/// Takes the number of a label that is one without its quotes, too.
+struct LabelVisitor;
+
+impl Visitor<'_> for LabelVisitor {
+    type Value = Floor;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the label of a floor")
+    }
+
+    fn visit_str<E: Error>(self, label: &str) -> Result<Floor, E> {
+        label.parse().map_err(E::custom)
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<Floor, E> {
+        self.visit_str(&number.to_string())
+    }
+
+    fn visit_i64<E: Error>(self, number: i64) -> Result<Floor, E> {
+        self.visit_str(&number.to_string())
     }
 }

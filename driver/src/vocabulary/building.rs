@@ -1,0 +1,315 @@
+//! What a building looks like: its floors, and which of them each car serves.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use super::{Floor, FloorCount};
+
+/// The most characters of a label.
+const LONGEST_LABEL: usize = 8;
+
+/// The highest that a floor may be above the one below it, in millimetres.
+const HIGHEST_STOREY: u32 = 200_000;
+
+/// The floors of a building, and its cars. It is the same on every node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Building {
+    count: FloorCount,
+    landings: Vec<Landing>,
+    cars: Vec<Served>,
+}
+
+/// A floor as people know it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Landing {
+    /// What passengers and operators call it: 1 to 8 characters without spaces, such as `B1`.
+    pub label: String,
+    /// Its height above the lowest floor, in millimetres.
+    pub height: u32,
+}
+
+/// A car, and the floors at which it can stop.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Served {
+    pub car: String,
+    /// The indices of these floors.
+    pub floors: BTreeSet<Floor>,
+}
+
+/// Why there is no such building.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BuildingError {
+    #[error("a building has 2 to 254 floors, not {0}")]
+    Count(usize),
+    #[error("the label {label:?} is wrong; expected 1 to 8 characters without spaces")]
+    Label { floor: usize, label: String },
+    #[error("another floor is labelled {label:?} too")]
+    DuplicateLabel { floor: usize, label: String },
+    #[error("the lowest floor has height 0, because heights count from there")]
+    Lowest,
+    #[error("floor {label:?} must be above the one before it, by at most 200 m")]
+    Height { floor: usize, label: String },
+    #[error("another car is named {name:?} too")]
+    DuplicateCar { car: usize, name: String },
+    #[error("car {name:?} serves fewer than two floors")]
+    FewFloors { car: usize, name: String },
+    #[error("no car serves floor {label:?}")]
+    Unreached { floor: usize, label: String },
+}
+
+/// What a [`BuildingError`] is about: the position in its list, from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    Whole,
+    Floor(usize),
+    Car(usize),
+}
+
+impl BuildingError {
+    #[must_use]
+    pub fn place(&self) -> Place {
+        match self {
+            Self::Count(_) => Place::Whole,
+            Self::Lowest => Place::Floor(0),
+            Self::Label { floor, .. }
+            | Self::DuplicateLabel { floor, .. }
+            | Self::Height { floor, .. }
+            | Self::Unreached { floor, .. } => Place::Floor(*floor),
+            Self::DuplicateCar { car, .. } | Self::FewFloors { car, .. } => Place::Car(*car),
+        }
+    }
+}
+
+impl Building {
+    /// A building in which every car serves every floor if no cars are listed.
+    ///
+    /// # Errors
+    ///
+    /// The first thing that is wrong with it.
+    pub fn new(landings: Vec<Landing>, cars: Vec<Served>) -> Result<Self, BuildingError> {
+        let count = u8::try_from(landings.len()).ok().and_then(FloorCount::new);
+        let count = count.ok_or(BuildingError::Count(landings.len()))?;
+        for (floor, landing) in landings.iter().enumerate() {
+            let Landing { label, height } = landing;
+            let wrong = |character: char| character.is_whitespace() || character.is_control();
+            if label.contains(wrong) || !(1..=LONGEST_LABEL).contains(&label.chars().count()) {
+                return Err(BuildingError::Label { floor, label: label.clone() });
+            }
+            let (below, is_known) = (&landings[..floor], |other: &Landing| other.label == *label);
+            if below.iter().any(is_known) {
+                return Err(BuildingError::DuplicateLabel { floor, label: label.clone() });
+            }
+            match below.last().map(|below| height.checked_sub(below.height)) {
+                None if *height != 0 => return Err(BuildingError::Lowest),
+                None | Some(Some(1..=HIGHEST_STOREY)) => {}
+                Some(_) => return Err(BuildingError::Height { floor, label: label.clone() }),
+            }
+        }
+        for (car, Served { car: name, floors }) in cars.iter().enumerate() {
+            if cars[..car].iter().any(|other| other.car == *name) {
+                return Err(BuildingError::DuplicateCar { car, name: name.clone() });
+            }
+            if floors.iter().filter(|floor| count.contains(**floor)).count() < 2 {
+                return Err(BuildingError::FewFloors { car, name: name.clone() });
+            }
+        }
+        let is_reached = |floor| cars.iter().any(|car| car.floors.contains(&floor));
+        if let Some(floor) = count.floors().find(|floor| !cars.is_empty() && !is_reached(*floor)) {
+            let floor = usize::from(floor.index());
+            return Err(BuildingError::Unreached { floor, label: landings[floor].label.clone() });
+        }
+        Ok(Self { count, landings, cars })
+    }
+
+    /// One whose floors are labelled 0, 1, 2 …, and of which every car serves every floor.
+    #[must_use]
+    pub fn uniform(count: FloorCount, storey_mm: u32) -> Self {
+        let landing = |floor: Floor| Landing {
+            label: floor.index().to_string(),
+            height: u32::from(floor.index()).saturating_mul(storey_mm),
+        };
+        Self { count, landings: count.floors().map(landing).collect(), cars: Vec::new() }
+    }
+
+    #[must_use]
+    pub fn floors(&self) -> FloorCount {
+        self.count
+    }
+
+    /// The floors from the lowest up.
+    #[must_use]
+    pub fn landings(&self) -> &[Landing] {
+        &self.landings
+    }
+
+    /// The cars that are listed; none means that any car serves every floor.
+    #[must_use]
+    pub fn cars(&self) -> &[Served] {
+        &self.cars
+    }
+
+    /// What people call this floor. One that the building does not have shows its index.
+    #[must_use]
+    pub fn label(&self, floor: Floor) -> Option<&str> {
+        self.landings.get(usize::from(floor.index())).map(|landing| landing.label.as_str())
+    }
+
+    /// The floor with this label.
+    #[must_use]
+    pub fn floor(&self, label: &str) -> Option<Floor> {
+        let mut all = self.count.floors().zip(&self.landings);
+        all.find_map(|(floor, landing)| (landing.label == label).then_some(floor))
+    }
+
+    /// The floors at which this car can't stop.
+    pub fn unserved(&self, car: &str) -> impl Iterator<Item = Floor> {
+        let served = self.cars.iter().find(|served| served.car == car);
+        self.count.floors().filter(move |floor| served.is_some_and(|it| !it.floors.contains(floor)))
+    }
+
+    /// Whether some car does not stop at this floor.
+    #[must_use]
+    pub fn is_restricted(&self, floor: Floor) -> bool {
+        self.cars.iter().any(|car| !car.floors.contains(&floor))
+    }
+
+    /// A line for each floor and each car. Buildings are equal where their lines are.
+    pub fn lines(&self) -> impl Iterator<Item = String> {
+        let floors = (1..).zip(&self.landings).map(|(number, Landing { label, height })| {
+            let metres = f64::from(*height) / 1000.0;
+            format!("floor {number} from below: {label}, {metres} m")
+        });
+        let cars = self.cars.iter().map(|Served { car, floors }| {
+            let labels: Vec<_> = floors.iter().filter_map(|floor| self.label(*floor)).collect();
+            format!("car {car}: serves {}", labels.join(" "))
+        });
+        floors.chain(cars)
+    }
+}
+
+/// The building whose labels floors show in this process.
+static SHOWN: OnceLock<Arc<Building>> = OnceLock::new();
+
+thread_local! {
+    /// The same for this thread.
+    static SHOWN_HERE: RefCell<Option<Arc<Building>>> = const { RefCell::new(None) };
+}
+
+/// From now on the whole process shows and reads floors by the labels of this building, as it would
+/// numbers by those of a country. The first call counts. Without one, floors show their index.
+pub fn show_labels(building: &Arc<Building>) {
+    SHOWN.get_or_init(|| Arc::clone(building));
+}
+
+/// The same for this thread alone, for a client that learns the building from a node.
+pub fn show_labels_here(building: Option<Arc<Building>>) {
+    SHOWN_HERE.set(building);
+}
+
+fn shown() -> Option<Arc<Building>> {
+    SHOWN_HERE.with_borrow(Clone::clone).or_else(|| SHOWN.get().cloned())
+}
+
+/// The label of a floor where one is shown, else its index.
+pub(super) fn fmt(floor: Floor, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    match shown().as_ref().and_then(|building| building.label(floor)) {
+        Some(label) => f.pad(label),
+        None => fmt::Display::fmt(&floor.index(), f),
+    }
+}
+
+/// A text that names no floor.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("there is no floor {label:?}; the floors are {floors}")]
+pub struct UnknownFloor {
+    label: String,
+    floors: String,
+}
+
+/// By its label, where labels are shown, else by its index.
+pub(super) fn parse(label: &str) -> Result<Floor, UnknownFloor> {
+    let building = shown();
+    let floor = match &building {
+        Some(building) => building.floor(label),
+        None => label.parse().ok().and_then(|index: u8| Floor::try_from(index).ok()),
+    };
+    floor.ok_or_else(|| UnknownFloor {
+        label: label.to_owned(),
+        floors: building.map_or_else(
+            || "0 to 253".to_owned(),
+            |it| it.landings.iter().map(|it| it.label.as_str()).collect::<Vec<_>>().join(" "),
+        ),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn landings(of: &[(&str, u32)]) -> Vec<Landing> {
+        of.iter().map(|&(label, height)| Landing { label: label.to_owned(), height }).collect()
+    }
+
+    fn floor(index: u8) -> Floor {
+        Floor::try_from(index).unwrap()
+    }
+
+    fn served(car: &str, floors: &[u8]) -> Served {
+        Served { car: car.to_owned(), floors: floors.iter().copied().map(floor).collect() }
+    }
+
+    const STREET: [(&str, u32); 3] = [("B1", 0), ("G", 3_200), ("1", 7_400)];
+
+    #[test]
+    fn a_building_that_can_not_be_is_refused() {
+        let wrong = |of: &[(&str, u32)], cars: Vec<Served>| {
+            Building::new(landings(of), cars).map_err(|error| (error.place(), error.to_string()))
+        };
+        let labels = |label| wrong(&[("B1", 0), (label, 3_000)], vec![]).unwrap_err();
+        let expected = "expected 1 to 8 characters without spaces";
+        for label in ["", "G 1", "G\t", "basement1", "\u{7}"] {
+            let (place, message) = labels(label);
+            assert_eq!(place, Place::Floor(1));
+            assert!(message.ends_with(expected), "{message}");
+        }
+        assert_eq!(labels("B1").1, "another floor is labelled \"B1\" too");
+        assert_eq!(wrong(&[("B1", 0)], vec![]).unwrap_err().0, Place::Whole);
+        assert_eq!(wrong(&[("B1", 1), ("G", 2)], vec![]).unwrap_err().0, Place::Floor(0));
+        for height in [0, 200_001] {
+            let (place, message) = wrong(&[("B1", 0), ("G", height)], vec![]).unwrap_err();
+            assert_eq!(place, Place::Floor(1), "{message}");
+        }
+        let cars = |cars| wrong(&STREET, cars).unwrap_err();
+        let (all, few) = (served("A", &[0, 1, 2]), served("B", &[1]));
+        assert_eq!(cars(vec![all.clone(), few]).0, Place::Car(1));
+        assert_eq!(cars(vec![all.clone(), all]).0, Place::Car(1));
+        let (place, message) = cars(vec![served("A", &[1, 2])]);
+        assert_eq!((place, message.as_str()), (Place::Floor(0), "no car serves floor \"B1\""));
+    }
+
+    #[test]
+    fn floors_show_and_read_the_labels_of_their_building() {
+        assert_eq!(floor(1).to_string(), "1");
+        assert_eq!("2".parse(), Ok(floor(2)));
+        let cars = vec![served("A", &[0, 1, 2]), served("B", &[1, 2])];
+        let building = Building::new(landings(&STREET), cars).unwrap();
+        assert_eq!(building.unserved("B").collect::<Vec<_>>(), [floor(0)]);
+        assert_eq!(building.unserved("A").count(), 0);
+        let lines: Vec<_> = building.lines().collect();
+        assert_eq!(
+            (lines[1].as_str(), lines[4].as_str()),
+            ("floor 2 from below: G, 3.2 m", "car B: serves G 1")
+        );
+        show_labels_here(Some(Arc::new(building)));
+        assert_eq!(format!("{:>3}", floor(1)), "  G");
+        assert_eq!("1".parse(), Ok(floor(2)));
+        assert_eq!(
+            "2".parse::<Floor>().unwrap_err().to_string(),
+            "there is no floor \"2\"; the floors are B1 G 1"
+        );
+        show_labels_here(None);
+        assert_eq!(floor(1).to_string(), "1");
+    }
+}
