@@ -14,8 +14,8 @@ from urllib.request import Request, urlopen
 
 parser = argparse.ArgumentParser()
 parser.add_argument("nodes", nargs="+")
-parser.add_argument("--from", type=int, required=True, dest="start")
-parser.add_argument("--to", type=int, required=True)
+parser.add_argument("--from", required=True, dest="start")
+parser.add_argument("--to", required=True)
 parser.add_argument("--ca", help="a file with the certificate that vouches for the nodes")
 args = parser.parse_args()
 tls = ssl.create_default_context(cafile=args.ca)

@@ -154,9 +154,9 @@ export class ModeDialog extends ChangeDialog {
 /** Locks a floor against calls without a right of access, or unlocks it. */
 export class LockDialog extends ChangeDialog {
   render({ model, onClose }, { isBusy }) {
-    const { floors, locked_floors: locked } = model.state.fleet;
+    const { locked_floors: locked } = model.state.fleet;
     const set = ({ floor, locked, ...fields }) => {
-      const command = { kind: "floor_lock", floor: Number(floor), locked: locked === "yes" };
+      const command = { kind: "floor_lock", floor, locked: locked === "yes" };
       return this.run(model.command(command, record(fields)));
     };
     return html`
@@ -167,7 +167,7 @@ export class LockDialog extends ChangeDialog {
         <label>
           Floor
           <select name="floor" required autofocus>
-            ${Array.from({ length: floors }, (_, floor) => html`<option value=${floor}>${floor}${locked.includes(floor) && " (locked)"}</option>`)}
+            ${model.labels.map((floor) => html`<option value=${floor}>${floor}${locked.includes(floor) && " (locked)"}</option>`)}
           </select>
         </label>
         <fieldset class="choices">
@@ -228,10 +228,9 @@ function CarChoice({ model, label, none }) {
 /** Sends a car to a floor with priority, or ends that. */
 export class PriorityDialog extends ChangeDialog {
   render({ model, onClose }, { isBusy, car = "" }) {
-    const { floors } = model.state.fleet;
     const sent = model.cars.find((one) => one.car === car && one.priority !== null);
     const set = (fields) => {
-      const floor = fields.floor === "" ? null : Number(fields.floor);
+      const floor = fields.floor || null;
       const command = { kind: "priority", car: fields.car || null, floor };
       return this.run(model.command(command, record(fields)));
     };
@@ -248,7 +247,7 @@ export class PriorityDialog extends ChangeDialog {
           Floor
           <select name="floor">
             ${sent && html`<option value="">None: cancel its priority call to ${sent.priority}</option>`}
-            ${Array.from({ length: floors }, (_, floor) => html`<option key=${floor} value=${floor}>${floor}</option>`)}
+            ${model.labels.map((floor) => html`<option key=${floor} value=${floor}>${floor}</option>`)}
           </select>
         </label>
         <${Who} model=${model} reason="Reason" isFirst=${false} />

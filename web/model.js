@@ -62,6 +62,9 @@ export class Model {
   latched = null;
   /** Who operates: the name that was given last. */
   operator = "";
+  /** The labels of the floors, the lowest first. */
+  labels = [];
+
   /** When the state came, by `performance.now()` and by `Date.now()`. */
   received = 0;
   receivedAt = null;
@@ -343,10 +346,18 @@ export class Model {
     this.receivedAt = Date.now();
   }
 
+  /** The number of a floor, 0 for the lowest; null without one. */
+  levelOf(label) {
+    const level = this.labels.indexOf(label);
+    return level < 0 ? null : level;
+  }
+
   #onState({ state, received }) {
     const before = this.state;
     this.latched = null;
     this.state = state;
+    this.labels = state.fleet.building.floors.map(({ label }) => label);
+    for (const car of state.cars) car.level = this.levelOf(car.floor);
     this.received = received;
     this.receivedAt = Date.now();
     for (const car of state.cars) this.#seenCars.set(car.car, { ...car, speed: 0, seen: true });

@@ -72,10 +72,10 @@ export class Motion {
 export function estimate(car, age) {
   if (car.position === null) return null;
   const moved = car.position + car.speed * Math.min(Math.max(age, 0), OLDEST);
-  if (car.speed === 0 || car.floor === null) return moved;
-  const next = car.floor + Math.sign(car.speed) * 0.98;
-  const lowest = Math.min(car.floor, next, car.position);
-  const highest = Math.max(car.floor, next, car.position);
+  if (car.speed === 0 || car.level === null) return moved;
+  const next = car.level + Math.sign(car.speed) * 0.98;
+  const lowest = Math.min(car.level, next, car.position);
+  const highest = Math.max(car.level, next, car.position);
   return Math.min(Math.max(moved, lowest), highest);
 }
 

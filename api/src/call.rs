@@ -44,11 +44,11 @@ impl<'de> Deserialize<'de> for CallWish {
 pub struct RobotTrip {
     kind: RobotKind,
     /// Where the robot gets in.
-    #[schema(example = 0)]
-    pub from: u8,
+    #[schema(value_type = String, example = "G")]
+    pub from: Floor,
     /// Where it gets out.
-    #[schema(example = 3)]
-    pub to: u8,
+    #[schema(value_type = String, example = "3")]
+    pub to: Floor,
     /// The car; null means the one that gets there first.
     #[schema(example = "B")]
     pub car: Option<String>,
@@ -122,8 +122,8 @@ impl CallReport {
             Some(FollowedCall::Trip { from, to, car, session }) => {
                 let trip = RobotTrip {
                     kind: RobotKind::Robot,
-                    from: from.index(),
-                    to: to.index(),
+                    from: *from,
+                    to: *to,
                     car: car.as_ref().map(ToString::to_string),
                     seconds: Some(session.seconds),
                 };

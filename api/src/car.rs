@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use elevator_driver::{Direction, DoorState, Floor};
 use elevator_fleet::json::PhaseForm;
-use elevator_fleet::model::{CarPhase, CarView, Mode, NodeId, Reason};
+use elevator_fleet::model::{CarPhase, CarView, FloorSet, Mode, NodeId, Reason};
 use elevator_fleet::node::Status;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -29,9 +29,9 @@ pub struct Car {
     #[schema(value_type = Option<String>, example = "door blocked")]
     pub unavailable: Option<Reason>,
     /// Where it is, or the last floor it passed; null until it has found one.
-    #[schema(value_type = Option<u8>)]
+    #[schema(value_type = Option<String>)]
     pub floor: Option<Floor>,
-    /// The estimated position in floors, computed from the kinematics between two sensors. Null if
+    /// The estimated position in floors above the lowest, computed from the kinematics between two sensors. Null if
     /// it can't be estimated.
     pub position: Option<f64>,
     /// The estimated speed in floors a second, negative downwards, 0 at rest.
@@ -53,7 +53,7 @@ pub struct Car {
     #[schema(value_type = Option<String>, example = "in-service")]
     pub mode_set: Option<Mode>,
     /// The floor of its priority call; null if it has none.
-    #[schema(value_type = Option<u8>)]
+    #[schema(value_type = Option<String>)]
     pub priority: Option<Floor>,
     /// The session of the robot using it; null if there is none.
     #[schema(example = "5bd1e99500c0ffee00c0ffee")]
@@ -61,8 +61,11 @@ pub struct Car {
     /// `closed`, `opening`, `open` or `closing`.
     #[schema(value_type = String, example = "closed")]
     pub door: DoorState,
-    /// The floors it does not serve for now.
-    #[schema(value_type = Vec<u8>)]
+    /// The floors at which it stops.
+    #[schema(value_type = Vec<String>, example = json!(["G", "1"]))]
+    pub serves: Vec<Floor>,
+    /// Those of them that it does not serve for now.
+    #[schema(value_type = Vec<String>)]
     pub locked_out: Vec<Floor>,
     /// Whether its node was heard within the last second.
     pub heard: bool,
@@ -112,6 +115,10 @@ impl Car {
                 motion = Motion::UNKNOWN;
             }
             let Motion { position, speed } = motion;
+            let mut serves: FloorSet = status.building.floors().floors().collect();
+            for floor in status.building.unserved(node.as_str()) {
+                serves.remove(floor);
+            }
             let session = status.sessions().find(|session| session.car() == Some(node));
             let session = session.map(|session| session.id.to_string());
             Self {
@@ -131,7 +138,8 @@ impl Car {
                 priority: status.priority(node).map(|call| call.floor),
                 session: session.clone(),
                 door,
-                locked_out: view.locked_out.iter().collect(),
+                serves: serves.iter().collect(),
+                locked_out: serves.iter().filter(|it| view.locked_out.contains(*it)).collect(),
                 heard: peer.is_none_or(|peer| peer.silent <= HEARD),
                 lift_state: LiftState::new(node, view, door, session, status, at),
             }
@@ -168,16 +176,16 @@ impl LiftState {
         at: SystemTime,
     ) -> Self {
         let now = at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        let is_open_to = |floor: &u8| {
-            Floor::try_from(*floor).is_ok_and(|floor| !view.locked_out.contains(floor))
-        };
         let text = |floor: Option<Floor>| floor.map_or_else(String::new, |floor| floor.to_string());
         let (motion_state, destination) = motion_state(view.phase);
         Self {
             lift_time: LiftTime { sec: now.as_secs(), nanosec: now.subsec_nanos() },
             lift_name: node.to_string(),
-            available_floors: (0..status.floors.get())
-                .filter(is_open_to)
+            available_floors: status
+                .building
+                .floors()
+                .floors()
+                .filter(|floor| !view.locked_out.contains(*floor))
                 .map(|floor| floor.to_string())
                 .collect(),
             current_floor: text(view.floor),

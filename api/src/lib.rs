@@ -18,7 +18,7 @@ use std::time::{Duration, SystemTime};
 
 use elevator_driver::{Floor, FloorCount};
 use elevator_fleet::election::Detail;
-use elevator_fleet::json::NodeStateForm;
+use elevator_fleet::json::{BuildingForm, NodeStateForm};
 use elevator_fleet::model::{Call, CarPhase, CarView, FleetName, HallCall, Mode, NodeId, Role};
 use elevator_fleet::node::{
     ConflictStatus, HangStatus, LossCause, LostStatus, OrderStatus, Status,
@@ -66,9 +66,8 @@ pub struct Fleet {
     pub at: String,
     /// Time since the node started.
     pub uptime: f64,
-    /// The number of floors.
-    #[schema(value_type = u8)]
-    pub floors: FloorCount,
+    /// The floors, and the cars that do not serve all of them.
+    pub building: BuildingForm,
     /// The master, if the node knows one.
     #[schema(value_type = Option<String>)]
     pub master: Option<NodeId>,
@@ -108,7 +107,7 @@ pub struct Fleet {
     /// All cars are recalled because of a fire, until an operator ends the recall.
     pub fire_recall: bool,
     /// The floors to which a car call or a destination call needs a right of access.
-    #[schema(value_type = Vec<u8>, example = json!([5]))]
+    #[schema(value_type = Vec<String>, example = json!(["5"]))]
     pub locked_floors: Vec<Floor>,
     /// How many such calls the answering node has refused since it started.
     pub locked_floor_refusals: u64,
@@ -186,6 +185,11 @@ impl State {
 }
 
 impl Fleet {
+    #[must_use]
+    pub fn floors(&self) -> FloorCount {
+        FloorCount::nearest(self.building.floors.len())
+    }
+
     fn new(status: &Status, at: SystemTime) -> Self {
         let has_master = status.node_state != NodeState::Seeking;
         let own = Node {
@@ -217,7 +221,7 @@ impl Fleet {
             fleet: status.fleet.clone(),
             at: humantime::format_rfc3339_millis(at).to_string(),
             uptime: seconds(status.uptime),
-            floors: status.floors,
+            building: (&status.building).into(),
             master: match &status.node_state {
                 NodeState::Master => Some(status.node.clone()),
                 NodeState::Slave { master } => Some(master.clone()),

@@ -28,8 +28,8 @@ pub struct PlaceCall {
 #[serde(deny_unknown_fields)]
 pub struct NextFloor {
     /// The floor where the door is open means more time there.
-    #[schema(example = 5)]
-    pub floor: u8,
+    #[schema(value_type = String, example = "5")]
+    pub floor: Floor,
     /// How long the door stays open there: 1 to 120 seconds; by default as before.
     #[schema(minimum = 1, maximum = 120, example = 30)]
     pub seconds: Option<u16>,
@@ -77,7 +77,7 @@ pub struct HangCleared {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Release {
-    #[schema(value_type = u8, example = 5)]
+    #[schema(value_type = String, example = "5")]
     pub floor: Floor,
     /// How long: 1 to 60 seconds.
     #[schema(minimum = 1, maximum = 60, example = 10)]
@@ -89,7 +89,7 @@ pub struct Release {
 pub struct Released {
     #[schema(value_type = String, example = "B")]
     pub car: NodeId,
-    #[schema(value_type = u8, example = 5)]
+    #[schema(value_type = String, example = "5")]
     pub floor: Floor,
     pub seconds: u8,
 }

@@ -21,10 +21,10 @@ pub struct SessionView {
     #[schema(value_type = Option<String>, example = "B")]
     car: Option<NodeId>,
     /// Where the car holds its door open.
-    #[schema(value_type = u8, example = 3)]
+    #[schema(value_type = String, example = "3")]
     floor: Floor,
     /// Where it goes next by itself.
-    #[schema(value_type = Option<u8>)]
+    #[schema(value_type = Option<String>)]
     to: Option<Floor>,
     /// How long it holds its door open, in seconds.
     #[schema(example = 30)]

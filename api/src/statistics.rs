@@ -1,5 +1,6 @@
 //! The statistics in the API.
 
+use elevator_driver::Floor;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -86,7 +87,8 @@ pub struct Share {
 /// The calls of one floor; a car call belongs to its destination.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct FloorShare {
-    pub floor: u8,
+    #[schema(value_type = String)]
+    pub floor: Floor,
     pub up: u64,
     pub down: u64,
     pub destination: u64,

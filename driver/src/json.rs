@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::vocabulary::{Button, Direction, Floor};
 
-/// A button: `{"kind":"hall","floor":3,"direction":"up"}` or `{"kind":"car","floor":2}`.
+/// A button: `{"kind":"hall","floor":"3","direction":"up"}` or `{"kind":"car","floor":"2"}`.
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub(crate) enum ButtonForm {

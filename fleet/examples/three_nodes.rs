@@ -108,7 +108,7 @@ fn node(number: u8, name: &str) -> Result<Node, Failed> {
             nonce: Nonce(u64::from(number)),
         },
         election: ElectionSettings::of(Protocol::LowestIp),
-        floors: FloorCount::new(4).ok_or("floors")?,
+        building: std::sync::Arc::new(FloorCount::new(4).ok_or("floors")?.into()),
         mesh: MeshTimes::default(),
         car: None,
         climate: ClimateSettings::default(),

@@ -1,17 +1,18 @@
 //! The JSON form of the brain's types in [`Status`](crate::node::Status) and
 //! [`Report`](crate::node::Report). What `serde` derives for a type that nodes exchange is the
 //! wire's form, without names; a field takes its form in JSON by `#[serde(with = …)]`. Times are
-//! seconds, floors count from 0 at the bottom.
+//! seconds, floors have labels.
 
+pub(crate) mod building;
 mod car;
 mod number;
 mod report;
 
-use elevator_driver::vocabulary::FloorError;
 use elevator_driver::{Direction, Floor};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+pub use self::building::{BuildingForm, LandingForm, ServedForm};
 pub use self::car::PhaseForm;
 pub(crate) use self::car::{CarForm, optional_car};
 pub use self::number::Seconds;
@@ -42,8 +43,8 @@ pub enum NodeStateForm {
 }
 
 /// A [`Call`] as written by programs, which may be invalid:
-/// `{"kind":"hall","floor":3,"direction":"up"}`, `{"kind":"destination","from":0,"to":5}` or
-/// `{"kind":"car","car":"A","floor":5}`.
+/// `{"kind":"hall","floor":"3","direction":"up"}`, `{"kind":"destination","from":"0","to":"5"}` or
+/// `{"kind":"car","car":"A","floor":"5"}`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = Call))]
@@ -51,7 +52,8 @@ pub enum CallForm {
     /// From a landing.
     Hall {
         /// The landing.
-        floor: u8,
+        #[cfg_attr(feature = "schema", schema(value_type = String))]
+        floor: Floor,
         /// Where the passenger wants to go.
         #[cfg_attr(feature = "schema", schema(value_type = String))]
         direction: Direction,
@@ -59,23 +61,24 @@ pub enum CallForm {
     /// From a landing, with the destination.
     Destination {
         /// The landing.
-        from: u8,
+        #[cfg_attr(feature = "schema", schema(value_type = String))]
+        from: Floor,
         /// Where the passenger wants to go.
-        to: u8,
+        #[cfg_attr(feature = "schema", schema(value_type = String))]
+        to: Floor,
     },
     /// From inside a car.
     Car {
         car: String,
         /// Where the passenger wants to get off.
-        floor: u8,
+        #[cfg_attr(feature = "schema", schema(value_type = String))]
+        floor: Floor,
     },
 }
 
 /// A call with an impossible floor or car.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CallError {
-    #[error(transparent)]
-    Floor(#[from] FloorError),
     #[error(transparent)]
     Name(#[from] NameError),
     #[error("a trip can't go from floor {0} to floor {0}")]
@@ -86,12 +89,12 @@ impl From<&Call> for CallForm {
     fn from(call: &Call) -> Self {
         match call {
             Call::Hall(HallCall { floor, to: Some(to), .. }) => {
-                Self::Destination { from: floor.index(), to: to.index() }
+                Self::Destination { from: *floor, to: *to }
             }
             Call::Hall(HallCall { floor, direction, to: None }) => {
-                Self::Hall { floor: floor.index(), direction: *direction }
+                Self::Hall { floor: *floor, direction: *direction }
             }
-            Call::Car { car, floor } => Self::Car { car: car.to_string(), floor: floor.index() },
+            Call::Car { car, floor } => Self::Car { car: car.to_string(), floor: *floor },
         }
     }
 }
@@ -101,16 +104,11 @@ impl TryFrom<&CallForm> for Call {
 
     fn try_from(form: &CallForm) -> Result<Self, CallError> {
         Ok(match form {
-            CallForm::Hall { floor, direction } => {
-                Self::Hall(HallCall::new(Floor::try_from(*floor)?, *direction))
-            }
+            CallForm::Hall { floor, direction } => Self::Hall(HallCall::new(*floor, *direction)),
             CallForm::Destination { from, to } => {
-                let (from, to) = (Floor::try_from(*from)?, Floor::try_from(*to)?);
-                Self::Hall(HallCall::to(from, to).ok_or(CallError::NoTrip(from))?)
+                Self::Hall(HallCall::to(*from, *to).ok_or(CallError::NoTrip(*from))?)
             }
-            CallForm::Car { car, floor } => {
-                Self::Car { car: NodeId::new(car)?, floor: Floor::try_from(*floor)? }
-            }
+            CallForm::Car { car, floor } => Self::Car { car: NodeId::new(car)?, floor: *floor },
         })
     }
 }

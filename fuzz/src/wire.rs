@@ -7,7 +7,8 @@ use crc::{CRC_32_ISCSI, Crc};
 use elevator_driver::{Direction, Floor, FloorCount};
 use elevator_fleet::dispatch::CarPlan;
 use elevator_fleet::model::{
-    Availability, Call, CarPhase, CarView, Dot, FleetName, HallCall, Mac, Mode, NodeId, Role, Term,
+    Availability, BuildingHash, Call, CarPhase, CarView, Dot, FleetName, HallCall, Mac, Mode,
+    NodeId, Role, Term,
 };
 use elevator_fleet::settings::{Register, Setting, Version, Words};
 use elevator_fleet::store::{Record, RecordState, Service};
@@ -119,6 +120,7 @@ pub(crate) fn node(name: &str) -> NodeId {
 pub(crate) fn hello() -> Hello {
     let address = Ipv4Addr::new(127, 0, 0, 2);
     Hello {
+        building: BuildingHash::default(),
         fleet: fleet(),
         node: node("A"),
         address,

@@ -3,6 +3,7 @@
 //! Every process ends with the thread that starts it.
 
 use std::env;
+use std::ffi::OsString;
 use std::net::SocketAddrV4;
 use std::path::PathBuf;
 use std::process::{self, Command, Stdio};
@@ -56,6 +57,8 @@ pub struct NodeCommand {
     /// Where the beacons go.
     pub broadcast: SocketAddrV4,
     pub floors: FloorCount,
+    /// The file of the building, in place of `floors`.
+    pub building: Option<PathBuf>,
     pub election: Protocol,
     /// The files of the fleet keys, if there are any.
     pub fleet_keys: Option<String>,
@@ -96,7 +99,10 @@ impl NodeCommand {
             .args(["--fleet", &self.fleet])
             .args(["--address", &self.address])
             .args(["--broadcast", &self.broadcast.to_string()])
-            .args(["--floors", &self.floors.get().to_string()])
+            .args(match &self.building {
+                Some(file) => [OsString::from("--building"), file.into()],
+                None => ["--floors".into(), self.floors.get().to_string().into()],
+            })
             .args(["--election", &self.election.to_string()])
             .arg("--data-dir")
             .arg(&self.data_dir);

@@ -97,7 +97,7 @@ impl Outcome {
 }
 
 /// What was wrong in the campaign of a seed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Verdict {
     pub seed: u64,
     /// Everything that was wrong; nothing if it passed or is void.

@@ -72,6 +72,7 @@ pub use campaign::{
 pub use elevator_simulator::shaft::{LevellingFault, MotorFault};
 pub use fault::{BadMaster, Boundary, Fault, Forgery};
 pub use history::{Assignment, Service};
+pub use machine::name as machine_name;
 pub use mastership::Mastership;
 pub use network::{Bursts, Weather};
 pub use oracles::Violation;

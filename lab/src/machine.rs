@@ -81,7 +81,11 @@ pub(super) struct NextTransaction {
     pub(super) is_slow: bool,
 }
 
-pub(super) fn name(index: u8) -> Result<NodeId, NameError> {
+/// The name of a machine, by its number.
+///
+/// # Errors
+/// None: every number has a name.
+pub fn name(index: u8) -> Result<NodeId, NameError> {
     let letter = char::from(b'A' + index % 26);
     NodeId::new(&match index / 26 {
         0 => letter.to_string(),

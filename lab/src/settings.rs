@@ -6,9 +6,11 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use elevator_driver::FloorCount;
+use elevator_driver::vocabulary::BuildingError;
 use elevator_fleet::car::CarSettings;
 use elevator_fleet::dispatch::{Schedule, Strategy};
 use elevator_fleet::election::ElectionSettings;
+use elevator_fleet::json::BuildingForm;
 use elevator_fleet::model::{NameError, Role};
 use elevator_fleet::node::MeshTimes;
 use elevator_fleet::wire::Protocol;
@@ -18,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use crate::network::{Bursts, Weather};
 
 /// The settings of a world.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WorldSettings {
     /// How many machines, 1 to 200. They are named A, B, … and have ascending addresses.
     pub nodes: usize,
@@ -26,6 +28,9 @@ pub struct WorldSettings {
     pub first_address: u8,
     pub seed: u64,
     pub floors: FloorCount,
+    /// A building with labels, heights or cars that do not serve every floor; it has `floors`.
+    #[serde(default)]
+    pub building: Option<BuildingForm>,
     #[serde(with = "form")]
     pub election: ElectionSettings,
     /// The machines that have other settings of it: estimates, for example.
@@ -69,6 +74,7 @@ impl WorldSettings {
             first_address: 1,
             seed,
             floors: CarSettings::default().floors,
+            building: None,
             election: ElectionSettings::of(Protocol::LowestIp),
             elections: BTreeMap::new(),
             roles: BTreeMap::new(),
@@ -139,6 +145,9 @@ pub enum WorldError {
     /// A car that can't be.
     #[error("there can be no such car")]
     Car(#[from] ConfigError),
+    /// Some floor is served by no car, for example.
+    #[error("there can be no such building")]
+    Building(#[from] BuildingError),
     /// Too few or too many machines.
     #[error("a world has 1 to 200 machines, not {0}")]
     Nodes(usize),

@@ -14,9 +14,10 @@ mod view;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
+use std::sync::Arc;
 use std::time::Duration;
 
-use elevator_driver::{Button, Trip};
+use elevator_driver::{Building, Button, Trip};
 use elevator_fleet::car::CarSettings;
 use elevator_fleet::climate::ClimateSettings;
 use elevator_fleet::dispatch::{Kinematics, WeekTime};
@@ -64,6 +65,7 @@ const YEARS_BEFORE: i16 = 200;
 #[derive(Debug)]
 pub struct World {
     pub(super) settings: WorldSettings,
+    building: Arc<Building>,
     pub(super) now: Duration,
     pub(super) agenda: Agenda,
     pub(super) random: Rng,
@@ -145,7 +147,12 @@ impl World {
     ///
     /// # Errors
     /// The number of machines is out of its range.
-    pub fn new(settings: WorldSettings) -> Result<Self, WorldError> {
+    pub fn new(mut settings: WorldSettings) -> Result<Self, WorldError> {
+        let building = match settings.building.clone() {
+            Some(form) => Building::try_from(form)?,
+            None => settings.floors.into(),
+        };
+        settings.floors = building.floors();
         if !(1..=200).contains(&settings.nodes) {
             return Err(WorldError::Nodes(settings.nodes));
         }
@@ -198,6 +205,7 @@ impl World {
             steps: None,
             recorder: None,
             settings,
+            building: Arc::new(building),
         };
         if world.twins.is_some() {
             world
@@ -497,9 +505,12 @@ impl World {
                 nonce: Nonce(self.random.u64(1..)),
             },
             election: self.settings.elections.get(&node).unwrap_or(&self.settings.election).clone(),
-            floors: self.settings.floors,
+            building: Arc::clone(&self.building),
             mesh: MeshTimes::default(),
-            car: (role == Role::Cabin).then(|| CarSettings::new(self.settings.floors)),
+            car: (role == Role::Cabin).then(|| CarSettings {
+                unserved: self.building.unserved(machine.name.as_str()).collect(),
+                ..CarSettings::new(self.settings.floors)
+            }),
             climate: ClimateSettings::default(),
             restored: machine.disk.restored(),
             seed: self.random.u64(..),

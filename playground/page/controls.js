@@ -6,6 +6,10 @@ import { LONGEST, encoded } from "./share.js";
 import { PATTERNS, Traffic } from "./traffic.js";
 
 const SPEEDS = [0, 0.01, 0.1, 1, 2, 5, 10, 30, 100, 300, 1000];
+const BUILDINGS = [
+  ["plain", "equal floors"],
+  ["car-park", "car park"],
+];
 const ELECTIONS = ["lowest-ip", "bully", "senior", "ballot", "token-ring"].map((name) => [name, name]);
 const STRATEGIES = ["planner", "collective", "nearest-car", "time-to-idle"].map((name) => [name, name]);
 
@@ -107,7 +111,7 @@ export class Controls extends Component {
         <details class="fleet">
           <summary>New fleet</summary>
           <form class="lab-row" onSubmit=${(event) => this.#begin(event)}>
-            ${this.#number("Cars", "cars", 2, 32)} ${this.#number("Floors", "floors", 2, 64)}
+            ${this.#number("Cars", "cars", 2, 32)} ${this.#select("Building", "building", BUILDINGS)} ${this.#number("Floors", "floors", 2, 64)}
             ${this.#number("Passengers a minute", "passengers", 0, 600)} ${this.#select("Traffic", "pattern", PATTERNS)}
             ${this.#number("Seed", "seed", 0, 4294967295)}
             ${this.#select("Election", "election", ELECTIONS)} ${this.#select("Dispatch", "strategy", STRATEGIES)}

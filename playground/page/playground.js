@@ -9,6 +9,7 @@ import { decoded } from "./share.js";
 const DEFAULTS = {
   cars: 4,
   floors: 8,
+  building: "plain",
   seed: 1,
   election: "lowest-ip",
   strategy: "planner",

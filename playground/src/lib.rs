@@ -15,17 +15,19 @@ mod page;
 mod passengers;
 mod picture;
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use elevator_driver::vocabulary::FloorCountError;
-use elevator_driver::{Floor, FloorCount};
+use elevator_driver::vocabulary::{FloorCountError, show_labels_here};
+use elevator_driver::{Building, Floor, FloorCount};
 use elevator_fleet::dispatch::{Kinematics, Strategy};
 use elevator_fleet::election::ElectionSettings;
+use elevator_fleet::json::{BuildingForm, LandingForm, ServedForm};
 use elevator_fleet::wire::Protocol;
 use elevator_simulator::building::Pattern;
 use liftmesh_api::Flights;
 use liftmesh_lab::trace::{self, Trace, Window};
-use liftmesh_lab::{Act, Fault, Step, World, WorldError, WorldSettings};
+use liftmesh_lab::{Act, Fault, Step, World, WorldError, WorldSettings, machine_name};
 use serde::{Deserialize, Serialize};
 
 pub use self::messages::{Kind, Messages, Way};
@@ -39,8 +41,10 @@ pub use self::picture::{Conditions, Event, NodePicture, Picture};
 pub struct Settings {
     /// The number of nodes with a car each, 2 to 32.
     pub cars: usize,
-    /// The number of floors, 2 to 64.
+    /// The number of floors, 2 to 64, of a building without names.
     pub floors: u8,
+    /// Which building it is.
+    pub building: Site,
     /// The seed of everything.
     pub seed: u64,
     /// The election protocol.
@@ -53,6 +57,42 @@ pub struct Settings {
     pub pattern: Pattern,
     /// What was done to it, for a run that is replayed.
     pub steps: Vec<Step<Input>>,
+}
+
+/// The buildings that can be chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Site {
+    /// Equal floors, which every car serves.
+    #[default]
+    Plain,
+    /// Floors B2 B1 G 1 … 8, of which only the last car goes below G.
+    CarPark,
+}
+
+impl Site {
+    fn building(self, cars: usize) -> Option<BuildingForm> {
+        const LABELS: [&str; 11] = ["B2", "B1", "G", "1", "2", "3", "4", "5", "6", "7", "8"];
+        const HEIGHTS: [f64; 11] = [0.0, 2.8, 5.8, 10.0, 13.2, 16.4, 19.6, 22.8, 26.0, 29.2, 32.4];
+        let floors = LABELS.iter().zip(HEIGHTS);
+        let named = |car: usize| machine_name(u8::try_from(car).unwrap_or(u8::MAX));
+        let served = |car: usize| ServedForm {
+            name: named(car).map(|name| name.to_string()).unwrap_or_default(),
+            serves: LABELS[if car + 1 == cars { 0 } else { 2 }..]
+                .iter()
+                .map(|it| (*it).into())
+                .collect(),
+        };
+        match self {
+            Self::Plain => None,
+            Self::CarPark => Some(BuildingForm {
+                floors: floors
+                    .map(|(label, height)| LandingForm { label: (*label).to_owned(), height })
+                    .collect(),
+                cars: (0..cars).map(served).collect(),
+            }),
+        }
+    }
 }
 
 /// What somebody does to a run.
@@ -92,6 +132,7 @@ impl Default for Settings {
         Self {
             cars: 4,
             floors: 8,
+            building: Site::default(),
             seed: 1,
             election: Protocol::LowestIp,
             strategy: Strategy::default(),
@@ -146,7 +187,13 @@ impl Playground {
         let cars = settings.cars as u64;
         within("cars", cars, 2, 32)?;
         within("floors", settings.floors.into(), 2, 64)?;
-        let floors = FloorCount::try_from(settings.floors)?;
+        let form = settings.building.building(settings.cars);
+        let building = match form.clone() {
+            Some(form) => Building::try_from(form).map_err(WorldError::from)?,
+            None => FloorCount::try_from(settings.floors)?.into(),
+        };
+        let (floors, building) = (building.floors(), Arc::new(building));
+        show_labels_here(form.is_some().then(|| Arc::clone(&building)));
         within("passengers", settings.passengers.into(), 0, Demand::MOST.into())?;
         for (index, step) in settings.steps.iter().enumerate() {
             let before = index.checked_sub(1).and_then(|before| settings.steps.get(before));
@@ -158,6 +205,7 @@ impl Playground {
         }
         let mut world = World::new(WorldSettings {
             floors,
+            building: form,
             election: ElectionSettings::of(settings.election),
             strategy: settings.strategy,
             // A page has better things to do than to read what it has just written.
@@ -166,7 +214,7 @@ impl Playground {
         })?;
         world.start_all();
         let demand = Demand { passengers: settings.passengers, pattern: settings.pattern };
-        let passengers = Passengers::new(settings.seed, floors, demand);
+        let passengers = Passengers::new(settings.seed, building, demand);
         let planned = settings.steps.iter().rev().cloned().collect();
         Ok(Self {
             settings,

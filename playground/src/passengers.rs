@@ -2,9 +2,10 @@
 //! weigh something.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
-use elevator_driver::{Button, DoorState, Floor, FloorCount};
+use elevator_driver::{Building, Button, DoorState, Floor};
 use elevator_fleet::model::{Call, HallCall};
 use elevator_simulator::building::{Pattern, SplitMix64};
 use elevator_simulator::car::PERSONS;
@@ -43,7 +44,7 @@ impl Demand {
 #[derive(Debug)]
 pub(crate) struct Passengers {
     random: SplitMix64,
-    floors: FloorCount,
+    building: Arc<Building>,
     demand: Demand,
     next: Duration,
     /// Where those go who wait at a landing.
@@ -63,11 +64,11 @@ struct Rider {
 }
 
 impl Passengers {
-    pub(crate) fn new(seed: u64, floors: FloorCount, demand: Demand) -> Self {
+    pub(crate) fn new(seed: u64, building: Arc<Building>, demand: Demand) -> Self {
         let random = SplitMix64::new(seed ^ 0x9a55_e26e);
         let mut passengers = Self {
             random,
-            floors,
+            building,
             demand,
             next: Duration::MAX,
             waiting: BTreeMap::new(),
@@ -117,16 +118,23 @@ impl Passengers {
 
     /// Somebody comes to a landing, and presses at the panel of any node.
     fn arrive(&mut self, nodes: usize) -> Option<Act> {
-        let trip = self.demand.pattern.trip(self.floors, &mut self.random);
+        let trip = self.demand.pattern.trip(self.building.floors(), &mut self.random);
         let node = usize::from(self.random.below(u8::try_from(nodes).unwrap_or(u8::MAX)));
         let (from, to) = trip?;
         let direction = from.direction_to(to)?;
-        let waiting = self.waiting.entry(HallCall::new(from, direction)).or_default();
+        // Where not every car goes, passengers say at a kiosk where they want to.
+        let is_restricted = [from, to].into_iter().any(|floor| self.building.is_restricted(floor));
+        let call = HallCall::to(from, to).filter(|_| is_restricted);
+        let call = call.unwrap_or(HallCall::new(from, direction));
+        let waiting = self.waiting.entry(call).or_default();
         if waiting.len() >= MOST_WAITING {
             return None;
         }
         waiting.push(to);
-        Some(Act::Press { node, button: Button::Hall(from, direction) })
+        Some(match call.to {
+            Some(to) => Act::Request { node, from, to },
+            None => Act::Press { node, button: Button::Hall(from, direction) },
+        })
     }
 
     /// Those who were waiting where a car has come board it as far as there is room; those who are

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use elevator_driver::vocabulary::UnknownFloor;
 use elevator_fleet::json::CallError;
 
 use super::assign::AssignError;
@@ -30,6 +31,8 @@ pub enum CommandError {
     Latched(Box<LatchedNode>),
     #[error(transparent)]
     Client(#[from] ClientError),
+    #[error(transparent)]
+    Floor(#[from] UnknownFloor),
     #[error("LIFTMESH_URL: {0}")]
     Url(#[from] UrlError),
     #[error(
@@ -89,6 +92,7 @@ impl CommandError {
             Self::Output(error) if error.is_closed_pipe() => Exit::Done,
             Self::Assign(AssignError::Read(_)) => Exit::Failed,
             Self::Config(_)
+            | Self::Floor(_)
             | Self::Url(_)
             | Self::TwoNodes
             | Self::NoUrl

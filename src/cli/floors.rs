@@ -1,6 +1,4 @@
-use clap::builder::TypedValueParser;
 use clap::{Args, Subcommand, value_parser};
-use elevator_driver::Floor;
 use elevator_fleet::node::{AccessStatus, Command, ReleaseStatus};
 
 use super::mode::Who;
@@ -38,18 +36,16 @@ pub(crate) enum FloorsCommand {
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct LockArgs {
-    /// The floor, from 0 at the bottom
-    #[arg(value_parser = value_parser!(u8).try_map(Floor::try_from))]
-    pub(crate) floor: Floor,
+    /// The label of the floor
+    pub(crate) floor: String,
     #[command(flatten)]
     pub(crate) who: Who,
 }
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ReleaseArgs {
-    /// The floor, from 0 at the bottom
-    #[arg(value_parser = value_parser!(u8).try_map(Floor::try_from))]
-    pub(crate) floor: Floor,
+    /// The label of the floor
+    pub(crate) floor: String,
     /// How long its button in the car works, in seconds: 1 to 60. A restart of the node ends it
     #[arg(long, default_value_t = 10, value_parser = value_parser!(u8).range(1..=60))]
     pub(crate) seconds: u8,
@@ -63,7 +59,7 @@ impl FloorsArgs {
             FloorsCommand::Lock(args) => args.set(true, "locked"),
             FloorsCommand::Unlock(args) => args.set(false, "unlocked"),
             FloorsCommand::Release(ReleaseArgs { floor, seconds, node }) => {
-                node.connect()?.release(*floor, *seconds)?;
+                node.connect()?.release(floor.parse()?, *seconds)?;
                 Ok(output::print(&format!("floor {floor} released for {seconds} s\n"))?)
             }
             FloorsCommand::Show(node) => {
@@ -76,7 +72,7 @@ impl FloorsArgs {
 
 impl LockArgs {
     fn set(&self, locked: bool, what: &str) -> Result<(), CommandError> {
-        self.who.give(&Command::FloorLock { floor: self.floor, locked })?;
+        self.who.give(|| Ok(Command::FloorLock { floor: self.floor.parse()?, locked }))?;
         Ok(output::print(&format!("floor {} {what}\n", self.floor))?)
     }
 }

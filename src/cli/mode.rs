@@ -1,9 +1,6 @@
 //! `liftmesh mode`, `liftmesh priority`, `liftmesh fire-recall` and `liftmesh emergency-power`.
 
-use std::num::ParseIntError;
-
 use clap::{Args, ValueEnum};
-use elevator_driver::Floor;
 use elevator_fleet::model::{Mode, NodeId};
 use elevator_fleet::node::Command;
 
@@ -77,25 +74,14 @@ pub(crate) struct FireRecallArgs {
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct PriorityArgs {
-    /// The floor, from 0 at the bottom; or `end` to return the car to service
-    #[arg(value_name = "FLOOR|end", value_parser = destination)]
-    pub(crate) to: Destination,
+    /// The label of the floor; or `end` to return the car to service
+    #[arg(value_name = "FLOOR|end")]
+    pub(crate) to: String,
     /// The car [default: the one that gets there first]
     #[arg(long)]
     pub(crate) car: Option<NodeId>,
     #[command(flatten)]
     pub(crate) who: Who,
-}
-
-/// Without a floor the call ends. Clap would take an `Option` for an argument that may be missing.
-type Destination = Option<Floor>;
-
-fn destination(text: &str) -> Result<Destination, String> {
-    if text == "end" {
-        return Ok(None);
-    }
-    let index: u8 = text.parse().map_err(|error: ParseIntError| error.to_string())?;
-    Floor::try_from(index).map(Some).map_err(|error| error.to_string())
 }
 
 #[derive(Debug, Clone, Args)]
@@ -132,23 +118,32 @@ pub(crate) struct Who {
 
 impl Who {
     /// Gives a command; returns its car.
-    pub(super) fn give(&self, command: &Command) -> Result<Option<String>, CommandError> {
-        Ok(self.node.connect()?.command(command, &self.operator, self.reason.as_deref())?)
+    pub(super) fn give(
+        &self,
+        command: impl FnOnce() -> Result<Command, CommandError>,
+    ) -> Result<Option<String>, CommandError> {
+        // The labels of floors are those of this node.
+        let node = self.node.connect()?;
+        Ok(node.command(&command()?, &self.operator, self.reason.as_deref())?)
     }
 }
 
 impl ModeArgs {
     pub(super) fn execute(&self) -> Result<(), CommandError> {
         let Self { car, mode, who } = self;
-        who.give(&Command::Mode { car: car.clone(), mode: *mode })?;
+        who.give(|| Ok(Command::Mode { car: car.clone(), mode: *mode }))?;
         Ok(output::print(&format!("mode of {car} set to {mode}\n"))?)
     }
 }
 
 impl PriorityArgs {
     pub(super) fn execute(&self) -> Result<(), CommandError> {
-        let command = Command::Priority { car: self.car.clone(), floor: self.to };
-        let text = match (self.to, self.who.give(&command)?) {
+        let to = Some(self.to.as_str()).filter(|to| *to != "end");
+        let car = self.who.give(|| {
+            let floor = to.map(str::parse).transpose()?;
+            Ok(Command::Priority { car: self.car.clone(), floor })
+        })?;
+        let text = match (to, car) {
             (Some(floor), Some(car)) => format!("car {car} goes to floor {floor} with priority\n"),
             (_, _) => "the priority call or session has ended\n".to_owned(),
         };
@@ -159,7 +154,7 @@ impl PriorityArgs {
 impl EmergencyPowerArgs {
     pub(super) fn execute(&self) -> Result<(), CommandError> {
         let on = self.power == Switch::Start;
-        self.who.give(&Command::EmergencyPower { on, car: self.car.clone() })?;
+        self.who.give(|| Ok(Command::EmergencyPower { on, car: self.car.clone() }))?;
         let text = if on { ": one car moves at a time" } else { " ended" };
         Ok(output::print(&format!("emergency power{text}\n"))?)
     }
@@ -168,7 +163,7 @@ impl EmergencyPowerArgs {
 impl FireRecallArgs {
     pub(super) fn execute(&self) -> Result<(), CommandError> {
         let on = self.recall == Switch::Start;
-        self.who.give(&Command::FireRecall { on })?;
+        self.who.give(|| Ok(Command::FireRecall { on }))?;
         let text = if on { "started" } else { "ended" };
         Ok(output::print(&format!("fire recall of all cars {text}\n"))?)
     }

@@ -49,7 +49,7 @@ impl NodeArgs {
                 })),
                 None => ClientError::NoNode(path).into(),
             }),
-            connected => Ok(connected?),
+            connected => Ok(connected?.with_labels()),
         }
     }
 
@@ -94,7 +94,10 @@ impl AnyNodeArgs {
     }
 
     pub(super) fn connect(&self) -> Result<Client, CommandError> {
-        self.url()?.map_or_else(|| self.here.connect(), |url| self.remote.client(url))
+        match self.url()? {
+            Some(url) => Ok(self.remote.client(url)?.with_labels()),
+            None => self.here.connect(),
+        }
     }
 }
 
@@ -114,16 +117,16 @@ impl ReadArgs {
     /// On this machine by the socket for reading if it is given, or the other one is refused.
     pub(super) fn connect(&self) -> Result<Client, CommandError> {
         if let Some(url) = self.remote.url(self.socket.is_some() || self.here.is_given())? {
-            return self.remote.client(url);
+            return Ok(self.remote.client(url)?.with_labels());
         }
         if let Some(socket) = &self.socket {
-            return Ok(Client::connect_to(socket.clone())?);
+            return Ok(Client::connect_to(socket.clone())?.with_labels());
         }
         match self.here.connect() {
             Err(CommandError::Client(refused @ ClientError::Socket { .. })) => {
                 let values = self.here.sources().read()?;
                 let socket = values.get("operator.read_only_socket").ok_or(refused)?;
-                Ok(Client::connect_to(socket.value.clone().into())?)
+                Ok(Client::connect_to(socket.value.clone().into())?.with_labels())
             }
             connected => connected,
         }

@@ -1,8 +1,8 @@
 use std::time::{Duration, Instant};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Args, Subcommand, ValueEnum, value_parser};
-use elevator_driver::{Direction, Floor};
+use clap::{Args, Subcommand, ValueEnum};
+use elevator_driver::Direction;
 use elevator_fleet::json::CallError;
 use elevator_fleet::model::{Call, HallCall, NodeId};
 use elevator_fleet::node::{Access, Report, Taken};
@@ -16,7 +16,7 @@ Examples:
   liftmesh order car A 5 --url https://192.168.1.11:7080 --token-file ~/.config/liftmesh/token
   liftmesh order destination 0 5 --wait served --timeout 2m --config /etc/liftmesh/node.toml
 
-Floors count from 0 at the bottom. If the command exits with 0, the order was placed; --wait lit
+Floors are named by their labels. If the command exits with 0, the order was placed; --wait lit
 also waits until it is promised (its lamp may be lit), --wait assigned until it also has a car,
 --wait served until a car has come. If a car is already there with its door open, no order is
 placed: the command says so and exits with 0.";
@@ -44,8 +44,7 @@ pub(crate) enum OrderCommand {
     /// Call a car to a landing
     Hall {
         /// The landing
-        #[arg(value_parser = value_parser!(u8).try_map(Floor::try_from))]
-        floor: Floor,
+        floor: String,
         /// Where the passenger wants to go
         #[arg(value_parser = direction())]
         direction: Direction,
@@ -53,19 +52,16 @@ pub(crate) enum OrderCommand {
     /// Request a trip from a landing: its car is chosen at once, and kept while it can serve
     Destination {
         /// The landing
-        #[arg(value_parser = value_parser!(u8).try_map(Floor::try_from))]
-        from: Floor,
+        from: String,
         /// Where the passenger wants to go
-        #[arg(value_parser = value_parser!(u8).try_map(Floor::try_from))]
-        to: Floor,
+        to: String,
     },
     /// Press a floor button in a car
     Car {
         /// The car
         car: NodeId,
         /// Where the passenger wants to get off
-        #[arg(value_parser = value_parser!(u8).try_map(Floor::try_from))]
-        floor: Floor,
+        floor: String,
     },
 }
 
@@ -84,27 +80,26 @@ pub(crate) enum Wait {
     Served,
 }
 
-impl TryFrom<&OrderCommand> for Call {
-    type Error = CallError;
-
-    fn try_from(order: &OrderCommand) -> Result<Self, CallError> {
-        Ok(match order {
-            OrderCommand::Hall { floor, direction } => {
-                Self::Hall(HallCall::new(*floor, *direction))
+impl OrderCommand {
+    fn call(&self) -> Result<Call, CommandError> {
+        Ok(match self {
+            Self::Hall { floor, direction } => {
+                Call::Hall(HallCall::new(floor.parse()?, *direction))
             }
-            OrderCommand::Destination { from, to } => {
-                Self::Hall(HallCall::to(*from, *to).ok_or(CallError::NoTrip(*from))?)
+            Self::Destination { from, to } => {
+                let (from, to) = (from.parse()?, to.parse()?);
+                Call::Hall(HallCall::to(from, to).ok_or(CallError::NoTrip(from))?)
             }
-            OrderCommand::Car { car, floor } => Self::Car { car: car.clone(), floor: *floor },
+            Self::Car { car, floor } => Call::Car { car: car.clone(), floor: floor.parse()? },
         })
     }
 }
 
 impl OrderArgs {
     pub(super) fn execute(&self) -> Result<(), CommandError> {
-        let call = Call::try_from(&self.order)?;
         let access = if self.access { Access::Granted } else { Access::Public };
         let node = self.node.connect()?;
+        let call = self.order.call()?;
         let watch = match self.wait {
             // Before the order, so that no event is missed.
             Some(wait) => Some((wait, self.node.connect()?.watch()?)),

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::{Duration, SystemTime};
 
 use clap::Args;
-use elevator_driver::{KeySwitch, LineCounters};
+use elevator_driver::{Building, KeySwitch, LineCounters};
 use elevator_fleet::dispatch::Kinematics;
 use elevator_fleet::model::{CarView, Mode, NodeId};
 use elevator_fleet::node::{
@@ -64,7 +64,7 @@ impl StatusArgs {
 /// The status as a page of text.
 pub(super) fn page(status: &Status) -> String {
     let car = match &status.car {
-        Some(car) => car_lines(&status.node, car),
+        Some(car) => car_lines(&status.node, car, &status.building),
         None => format!("\nNo car: {}\n", status.role),
     };
     let access = &status.access;
@@ -108,7 +108,10 @@ fn head(status: &Status) -> String {
     let Status { node, node_state, term, fleet, election, address, .. } = status;
     let mut lines = vec![
         format!("Node {node}: {node_state}, term {term}, up {}", uptime(status.uptime)),
-        format!("  fleet {fleet}, {election}, address {address}, {} floors", status.floors.get()),
+        format!(
+            "  fleet {fleet}, {election}, address {address}, {} floors",
+            status.building.floors().get()
+        ),
     ];
     // Of a node that has lost the election, `lost` would sound alarming.
     let details = status.election_state.iter();
@@ -174,7 +177,7 @@ fn key_lines(keys: &FleetKeysStatus) -> Vec<String> {
     missing.into_iter().chain([format!("  {used}{others}")]).collect()
 }
 
-fn car_lines(name: &NodeId, car: &CarStatus) -> String {
+fn car_lines(name: &NodeId, car: &CarStatus, building: &Building) -> String {
     let panel = match &car.connection {
         Ok(()) => sensors(car),
         Err(why) => format!("panel not connected: {why}"),
@@ -189,7 +192,8 @@ fn car_lines(name: &NodeId, car: &CarStatus) -> String {
         format!("  {panel}"),
         format!("  line {line}"),
     ];
-    let locked_out = list(car.view.locked_out.iter());
+    let unserved: Vec<_> = building.unserved(name.as_str()).collect();
+    let locked_out = list(car.view.locked_out.iter().filter(|floor| !unserved.contains(floor)));
     if !locked_out.is_empty() {
         lines.push(format!("  locked out for now, sensor silent: {locked_out}"));
     }

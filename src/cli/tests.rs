@@ -70,7 +70,7 @@ fn the_page_of_a_node_shows_who_leads_what_is_open_and_where_the_car_is() {
         "  stuck buttons: car 2\n  lit lamps: hall 3 down\n",
         "\nClimate: the display shows ",
         "\nConflicts\n  CONFLICT  WHAT  ",
-        "  floors    node D has 9 floors, but this one has 4  20s  0s ago\n",
+        "  building  node D has 9 floors, but this one has 4  20s  0s ago\n",
         "  B     cabin  slave of A  127.0.0.2  12 ms   1.5 ms  1.2 %  synced  differs\n",
         "  door blocked  ",
         "  C     127.0.0.3  1m 15s ago  hung\n",

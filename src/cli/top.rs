@@ -79,7 +79,7 @@ fn show(
         match screen::pressed(&event::read()?) {
             Some(KeyCode::Char('q')) => return Ok(()),
             Some(key) => {
-                let (cars, floors) = (scene.cabins().len(), scene.state.fleet.floors);
+                let (cars, floors) = (scene.cabins().len(), scene.state.fleet.floors());
                 scene.choice.handle_key(key, cars, floors);
             }
             None => {}

@@ -22,7 +22,8 @@ use axum::body::{Body, Bytes, to_bytes};
 use axum::http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST};
 use axum::http::{HeaderValue, Method, Request, Response, StatusCode};
 use elevator_driver::Floor;
-use elevator_fleet::json::CallForm;
+use elevator_driver::vocabulary::{show_labels, show_labels_here};
+use elevator_fleet::json::{BuildingForm, CallForm};
 use elevator_fleet::model::{Call, NodeId};
 use elevator_fleet::node::{Access, Command, OrderStatus, Status, Taken};
 use hyper::body::Incoming;
@@ -84,6 +85,11 @@ type Opened = (Response<Incoming>, Driver);
 #[derive(Debug, Deserialize)]
 struct Named {
     node: NodeId,
+}
+
+#[derive(Debug, Deserialize)]
+struct Building {
+    building: BuildingForm,
 }
 
 #[derive(Debug, Deserialize)]
@@ -150,12 +156,24 @@ impl Client {
         Ok(Self { place, bearer, tls, runtime })
     }
 
+    /// From now on this process shows and reads floors by the labels of the node's building.
+    pub(crate) fn with_labels(self) -> Self {
+        // What keeps a node from answering, the next request reports.
+        if let Ok(Building { building }) = self.get("/api/v1/fleet")
+            && let Ok(building) = building.try_into()
+        {
+            show_labels(&Arc::new(building));
+        }
+        self
+    }
+
     /// Everything the node knows about itself and the fleet.
     ///
     /// # Errors
     /// [`ClientError`]; the node is not affected.
     pub fn status(&self) -> Result<Status, ClientError> {
-        self.get("/api/v1/status")
+        let status: Value = self.get("/api/v1/status")?;
+        named(&status, status.get("building")).map_err(|error| self.garbled(error))
     }
 
     pub(crate) fn audit(&self) -> Result<Vec<AuditRecord>, ClientError> {
@@ -372,6 +390,16 @@ impl Client {
     fn garbled(&self, source: serde_json::Error) -> ClientError {
         ClientError::Garbled { place: self.place.clone(), source }
     }
+}
+
+/// Reads what a node says of itself, with the labels of its building.
+fn named<T: DeserializeOwned>(
+    said: &Value,
+    building: Option<&Value>,
+) -> Result<T, serde_json::Error> {
+    let building = building.and_then(|it| BuildingForm::deserialize(it).ok()?.try_into().ok());
+    show_labels_here(building.map(Arc::new));
+    T::deserialize(said)
 }
 
 /// `Authorization` with a token, which no formatter shows.

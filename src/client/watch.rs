@@ -7,9 +7,10 @@ use axum::http::Method;
 use futures_util::StreamExt;
 use liftmesh_api::State;
 use serde::Deserialize;
+use serde_json::Value;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::{ANSWER_LIMIT, CONNECT_LIMIT, Client, ClientError, Driver, LONGEST};
+use super::{ANSWER_LIMIT, CONNECT_LIMIT, Client, ClientError, Driver, LONGEST, named};
 use crate::operator::Event;
 
 /// How long a stream may be silent: a node sends its state every 2 s.
@@ -87,9 +88,10 @@ impl Watch {
         loop {
             let Some(message) = self.message(None)? else { continue };
             if let (Some("state"), data) = parts(&message) {
-                let state =
-                    serde_json::from_str(data).map_err(|error| self.client.garbled(error))?;
-                return Ok(Streamed::State(Box::new(state)));
+                let state = serde_json::from_str(data).and_then(|state: Value| {
+                    named(&state, state.pointer("/fleet/building")).map(Box::new)
+                });
+                return state.map(Streamed::State).map_err(|error| self.client.garbled(error));
             }
             match notice(&message) {
                 Some(Ok(notice)) => return Ok(Streamed::Notice(notice)),

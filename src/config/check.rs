@@ -2,7 +2,10 @@
 
 use std::cell::RefCell;
 use std::fmt::Display;
+use std::sync::Arc;
 use std::time::Duration;
+
+use elevator_driver::Building;
 
 use super::error::ConfigErrors;
 use super::key::Key;
@@ -26,6 +29,11 @@ impl<'a> Checker<'a> {
     /// Returns `made` if there are no errors.
     pub(super) fn finish<T>(self, made: T) -> Result<T, ConfigErrors> {
         ConfigErrors::check(self.findings.into_inner().errors, made)
+    }
+
+    /// The building that a file describes.
+    pub(super) fn building(&self) -> Option<&Arc<Building>> {
+        self.values.building.as_ref()
     }
 
     pub(super) fn is_given(&self, path: &str) -> bool {

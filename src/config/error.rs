@@ -14,6 +14,11 @@ pub enum ConfigError {
     File { path: PathBuf, source: io::Error },
     #[error("{origin}: {message}; `liftmesh check-config --example` prints a valid file")]
     Syntax { origin: String, message: String },
+    #[error("the building file {path} can't be read; `building` names it", path = path.display())]
+    Building { path: PathBuf, source: io::Error },
+    /// What the building file says can't be.
+    #[error("{origin}: {message}")]
+    Floors { origin: String, message: String },
     #[error("{origin}: unknown key `{key}`; {hint}")]
     UnknownKey { origin: String, key: String, hint: String },
     /// A value has the wrong type, notation or range, or does not go with another one. The origin

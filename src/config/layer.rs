@@ -31,6 +31,12 @@ impl Findings {
         self.errors.push(ConfigError::Wrong { origin, key: key.path, value, right });
     }
 
+    /// Without the building nothing that names a floor can be checked.
+    pub(super) fn add_building(&mut self, error: ConfigError) {
+        self.wrong.insert("building");
+        self.add_unread(error);
+    }
+
     fn add_unread(&mut self, error: ConfigError) {
         self.unread = true;
         self.errors.push(error);
@@ -175,7 +181,7 @@ impl Reader<'_> {
         let written = self.text.get(value.span()).unwrap_or_default().to_owned();
         let Self { layer, findings, .. } = self;
         let bare = match value.get_ref() {
-            DeValue::String(text) if !key.kind.is_bare => {
+            DeValue::String(text) if !key.kind.is_bare || key.kind.is_quoted => {
                 return layer.insert(key, text.to_string(), origin, findings);
             }
             DeValue::Integer(_) | DeValue::Float(_) | DeValue::Boolean(_) => true,
@@ -191,13 +197,17 @@ impl Reader<'_> {
         findings.add_of(key, written, origin, format!("write it {way} quotes: {}", key.kind));
     }
 
-    /// File, line and column of a place in the text.
     fn origin(&self, place: usize) -> String {
-        let before = self.text.get(..place).unwrap_or(self.text);
-        let line = before.matches('\n').count() + 1;
-        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-        format!("{}:{line}:{column}", self.file)
+        origin(self.file, self.text, place)
     }
+}
+
+/// File, line and column of a place in a text.
+pub(super) fn origin(file: &str, text: &str, place: usize) -> String {
+    let before = text.get(..place).unwrap_or(text);
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+    format!("{file}:{line}:{column}")
 }
 
 fn unknown_variable(name: &str) -> ConfigError {

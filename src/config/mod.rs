@@ -9,6 +9,7 @@
 //! `tables/` has every key, once, with its meaning, type, range, default and relations to others;
 //! `value.rs` has the types, `layer.rs` reads one source, `settings.rs` puts the values together.
 
+mod building;
 mod check;
 mod error;
 mod example;
@@ -25,8 +26,11 @@ use std::env;
 use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use config::{Config, Value, ValueKind};
+use elevator_driver::Building;
+use elevator_driver::vocabulary::show_labels_here;
 
 pub(crate) use self::error::{ConfigError, ConfigErrors};
 pub(crate) use self::example::{default, example, explain, list};
@@ -82,6 +86,15 @@ impl Sources {
 
     fn gather(&self) -> Result<(Effective, Findings), ConfigErrors> {
         let mut findings = Findings::default();
+        let building = match self.building().transpose() {
+            Ok(building) => building,
+            Err(error) => {
+                findings.add_building(error);
+                None
+            }
+        };
+        // Values that name a floor are read with its labels.
+        show_labels_here(building.clone());
         let file = match &self.file {
             Some(path) => Layer::of_file(path, &mut findings),
             None => Layer::default(),
@@ -89,7 +102,24 @@ impl Sources {
         let environment = Layer::of_environment(self.variables.iter().cloned(), &mut findings);
         let flags = self.flags.iter().filter_map(|(path, value)| Some((Key::find(path)?, value)));
         let flags = Layer::of_flags(flags, &mut findings);
-        Ok((Effective::layered(vec![file, environment, flags])?, findings))
+        let values = Effective::layered(vec![file, environment, flags])?;
+        Ok((Effective { building, ..values }, findings))
+    }
+
+    /// The building that the last of the sources names.
+    fn building(&self) -> Option<Result<Arc<Building>, ConfigError>> {
+        let flag = || self.flags.get("building").map(PathBuf::from);
+        let variable = || {
+            let name = known("building").variable();
+            let mut all = self.variables.iter();
+            all.find_map(|(key, value)| (*key == *name).then(|| PathBuf::from(value)))
+        };
+        let in_file = || {
+            let file = self.file.as_ref()?;
+            let table: toml::Table = std::fs::read_to_string(file).ok()?.parse().ok()?;
+            Some(building::beside(file, table.get("building")?.as_str()?))
+        };
+        flag().or_else(variable).or_else(in_file).map(|path| building::read(&path))
     }
 }
 
@@ -103,7 +133,10 @@ pub(crate) struct Setting {
 
 /// The effective value of each key, and its origin.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Effective(BTreeMap<&'static str, Setting>);
+pub(crate) struct Effective {
+    values: BTreeMap<&'static str, Setting>,
+    building: Option<Arc<Building>>,
+}
 
 impl Effective {
     fn check(&self, findings: Findings) -> Result<Settings, ConfigErrors> {
@@ -120,7 +153,7 @@ impl Effective {
     }
 
     pub(crate) fn get(&self, path: &str) -> Option<&Setting> {
-        self.0.get(path)
+        self.values.get(path)
     }
 
     /// These layers, of which a later one overrides an earlier one, over the defaults.
@@ -135,7 +168,7 @@ impl Effective {
             let origin = value.origin().unwrap_or_default().to_owned();
             Some((key.path, Setting { value: value.to_string(), origin }))
         };
-        Ok(Self(KEYS.iter().filter_map(setting).collect()))
+        Ok(Self { values: KEYS.iter().filter_map(setting).collect(), building: None })
     }
 }
 

@@ -2,9 +2,10 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
-use elevator_driver::{FloorCount, LineSettings, PanelUrl};
+use elevator_driver::{Building, LineSettings, PanelUrl};
 use elevator_fleet::car::CarSettings;
 use elevator_fleet::climate::ClimateSettings;
 use elevator_fleet::dispatch::{Dispatcher, Kinematics, Schedule, Strategy};
@@ -38,7 +39,7 @@ pub struct Settings {
     pub(crate) link_port: u16,
     /// Where the panel is. A cabin has one.
     pub(crate) panel: Option<PanelUrl>,
-    pub(crate) floors: FloorCount,
+    pub(crate) building: Arc<Building>,
     /// The directory of the journal and of the node's socket.
     pub(crate) data_dir: PathBuf,
     pub(crate) election: ElectionSettings,
@@ -76,7 +77,7 @@ impl Settings {
     pub(crate) fn dispatcher(&self) -> Box<dyn Dispatcher + Send> {
         let DispatchSettings { strategy, capacity, .. } = self.dispatch;
         let (capacity, bypass) = (f64::from(capacity), self.car.bypass_load);
-        strategy.dispatcher(self.kinematics, self.floors, capacity, bypass)
+        strategy.dispatcher(self.kinematics, self.building.floors(), capacity, bypass)
     }
 
     /// What the brain needs of it, with what is only known at the start: the interface's address,
@@ -101,7 +102,7 @@ impl Settings {
                 nonce,
             },
             election: self.election.clone(),
-            floors: self.floors,
+            building: Arc::clone(&self.building),
             mesh: self.mesh,
             car: (self.role == Role::Cabin).then(|| self.car.clone()),
             climate: self.climate,
@@ -114,7 +115,9 @@ impl Settings {
     pub(super) fn check(check: &Checker<'_>) -> Self {
         let tables = Tables::read(check);
         tables.relate(check);
-        let (election, car) = (election(&tables), car_settings(&tables));
+        let name = tables.node.name(check);
+        let building = tables.node.building(check, tables.kinematics.floor_height);
+        let (election, car) = (election(&tables), car_settings(&tables, &building, &name));
         let Tables {
             node,
             door,
@@ -132,7 +135,6 @@ impl Settings {
         } = tables;
         let group = operator.read_only_group;
         let kinematics = Kinematics { dwell: door.dwell, ..kinematics };
-        let name = node.name(check);
         let http_at_home = default_http(&node.address);
         let mqtt = mqtt.broker.map(|broker| MqttSettings {
             access: Access {
@@ -158,7 +160,7 @@ impl Settings {
             keys: node.fleet_keys.unwrap_or_default(),
             link_port: node.link_port.unwrap_or(node.broadcast.port()),
             panel: node.panel,
-            floors: node.floors,
+            building,
             data_dir: node.data_dir,
             packets: (node.election == Protocol::Ballot).then_some(packets),
             election,

@@ -50,7 +50,7 @@ fn what_is_not_given_is_as_the_brain_would_have_it() {
     assert_eq!(settings.mesh, MeshTimes::default());
     assert_eq!(settings.climate, ClimateSettings::default());
     assert_eq!(settings.kinematics, Kinematics::default());
-    let car = CarSettings::new(settings.floors);
+    let car = CarSettings::new(settings.building.floors());
     let flight_limit = settings.kinematics.travel(2) + Duration::from_secs(4);
     assert_eq!(settings.car, CarSettings { flight_limit, ..car });
     assert_eq!(settings.panel_line, LineSettings::default());
@@ -116,7 +116,7 @@ dwell = "3 s"
 [door] ¶ nudge_after = "6 s"
     8:15: door.nudge_after = "6 s" is wrong; it must be longer than twice dwell = 6s
 [service] ¶ recall_floor = 4
-    8:16: service.recall_floor = 4 is wrong; it must be below floors = 4
+    8:16: service.recall_floor = 4 is wrong; it must be a floor that the car serves
 [mesh] ¶ dead_after = "90 ms"
     default: mesh.beacon_period = "25 ms" is wrong; it must be at most a quarter of dead_after = 22ms 500us
 election = "ballot" ¶ [ballot] ¶ port = 46100
@@ -323,7 +323,7 @@ fn a_schedule_is_in_the_building_and_each_of_its_entries_can_hold() {
     assert_eq!(settings.dispatch.schedule.to_string(), text);
     for (schedule, expected) in [
         ("daily 7:00-9:30 park 0", "expected entries such as mon-fri 07:00-09:30 park 0"),
-        ("daily 07:00-09:30 park 4", "floors from 0 to 3, because floors = 4"),
+        ("daily 07:00-09:30 park 4", "floors from 0 to 3"),
         (
             "sun 07:00-09:30 park 0; daily 07:00-10:00 park 3",
             "without an entry that later ones always override, such as `sun 07:00-09:30 park 0`",

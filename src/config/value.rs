@@ -42,6 +42,8 @@ pub(crate) struct Kind {
     pub(crate) placeholder: &'static str,
     /// Whether a file writes the value without quotes.
     pub(crate) is_bare: bool,
+    /// Whether it may also write it with quotes.
+    pub(crate) is_quoted: bool,
     accepts: fn(&str) -> bool,
     expected: fn() -> String,
     offered: fn() -> Vec<String>,
@@ -51,11 +53,15 @@ impl Kind {
     /// A type that a file writes in quotes.
     const fn of<T: KeyType>(placeholder: &'static str, expected: fn() -> String) -> Self {
         let accepts = |text: &str| T::parse(text).is_some();
-        Self { placeholder, is_bare: false, accepts, expected, offered: Vec::new }
+        Self { placeholder, is_bare: false, is_quoted: false, accepts, expected, offered: Vec::new }
     }
 
     const fn bare(self) -> Self {
         Self { is_bare: true, ..self }
+    }
+
+    const fn bare_or_quoted(self) -> Self {
+        Self { is_bare: true, is_quoted: true, ..self }
     }
 
     const fn offering(self, offered: fn() -> Vec<String>) -> Self {
@@ -77,7 +83,8 @@ impl Kind {
     /// A value as a file writes it.
     #[must_use]
     pub(crate) fn written(self, value: &str) -> String {
-        if self.is_bare { value.to_owned() } else { format!("{value:?}") }
+        let is_bare = self.is_bare && !(self.is_quoted && value.parse::<u8>().is_err());
+        if is_bare { value.to_owned() } else { format!("{value:?}") }
     }
 }
 
@@ -197,8 +204,7 @@ key_types! {
         |text| number(text, 0.1..=3.0), bare();
     Jerk => f64: "NUMBER", "a number from 0.1 to 10, in m/s³", |text| number(text, 0.1..=10.0),
         bare();
-    Floor => Self: "FLOOR", "a floor from 0 to 253",
-        |text| Self::try_from(parsed::<u8>(text)?).ok(), bare();
+    Floor => Self: "FLOOR", "the label of a floor", parsed, bare_or_quoted();
     Percent => u8: "PERCENT", "a whole number from 1 to 200, in per cent",
         |text| parsed(text).filter(|percent| (1..=200).contains(percent)), bare();
     PathBuf => Self: "PATH", "a path",

@@ -133,6 +133,7 @@ impl Site {
             address: address(car).to_string(),
             broadcast: SocketAddrV4::new(BROADCAST, self.port),
             floors: self.floors,
+            building: None,
             fleet_keys: Some(self.fleet_key.display().to_string()),
             election: self.election,
             data_dir: self.place.data_dir(name),

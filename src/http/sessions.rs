@@ -12,9 +12,7 @@ use super::auth::Bearer;
 use super::extract::{By, CALL, Json, Path};
 use super::routes::{App, created_or_known, json};
 use crate::operator::{NodeRequest, SessionChange};
-use crate::programs::{
-    OpenSession, Problem, Way, chosen_or_random, floor, named, not_open, other_owner,
-};
+use crate::programs::{OpenSession, Problem, Way, chosen_or_random, named, not_open, other_owner};
 use crate::tokens::Scope;
 
 /// What the fleet calls a token's request. One token is told from another of the same name by its hash.
@@ -124,13 +122,13 @@ pub(super) async fn move_session(
     State(app): State<App>,
     By(bearer): By<CALL>,
     Path(id): Path<String>,
-    Json(NextFloor { floor: to, seconds, access }): Json<NextFloor>,
+    Json(NextFloor { floor, seconds, access }): Json<NextFloor>,
 ) -> Result<Response, Problem> {
     let id = named(&id)?;
     check_owner(&bearer, id)?;
     let (needed, access) = scope(access);
     bearer.check_scope(needed)?;
-    let there = SessionChange::Floor { floor: floor(to)?, seconds, access };
+    let there = SessionChange::Floor { floor, seconds, access };
     let session = change(&app, bearer, id, there).await?;
     Ok(json(StatusCode::OK, &SessionView::from(&session)))
 }

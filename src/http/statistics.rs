@@ -173,7 +173,7 @@ async fn asked(app: &App, Part { window, utc_offset }: Part) -> Result<Asked, Pr
     let look = app.looks.take().await?;
     Ok(Asked {
         node: look.status.node.to_string(),
-        floors: look.status.floors.get(),
+        floors: look.status.building.floors(),
         window,
         utc_offset,
         at: SystemTime::now(),

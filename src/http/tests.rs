@@ -242,7 +242,7 @@ async fn a_client_learns_of_events_that_it_has_missed() {
 async fn requests_are_admitted_while_the_loop_does_not_answer() {
     let (asked, _unanswered) = mpsc::channel(16);
     let (side, _told) = Side::over(BEYOND, true, asked);
-    let call = json!({"call": {"kind": "car", "car": "A", "floor": 1}, "request_id": "x"});
+    let call = json!({"call": {"kind": "car", "car": "A", "floor": "1"}, "request_id": "x"});
     let mut placed = pin!(side.json("POST", CALLS, CALL, &call));
     let others = async {
         let (refused, _) = side.json("POST", CALLS, None, &call).await;

@@ -215,12 +215,14 @@ fn hello(bytes: &[u8]) -> Result<Hello, GreetingError> {
 
 fn check(
     own: &Hello,
-    Hello { fleet, node, floors, protocol, .. }: &Hello,
+    Hello { fleet, node, floors, building, protocol, .. }: &Hello,
 ) -> Result<(), GreetingError> {
     if *fleet != own.fleet {
         Err(unfit(format!("a node of fleet {fleet}")))
     } else if *floors != own.floors {
         Err(unfit(format!("node {node} has {} floors", floors.get())))
+    } else if *building != own.building {
+        Err(unfit(format!("node {node} has another building")))
     } else if *protocol != own.protocol {
         Err(unfit(format!("node {node} uses election {protocol}")))
     } else {

@@ -9,7 +9,7 @@ use std::net::{TcpListener, TcpStream, UdpSocket};
 
 use crc::{CRC_32_ISCSI, Crc};
 use elevator_driver::FloorCount;
-use elevator_fleet::model::{FleetName, Mac, Role, Term};
+use elevator_fleet::model::{BuildingHash, FleetName, Mac, Role, Term};
 use elevator_fleet::node::MeshTimes;
 use elevator_fleet::wire::codec::WireError;
 use elevator_fleet::wire::keyring::Keyring;
@@ -56,6 +56,7 @@ impl Lan {
                 address: self.address(node),
                 nonce: Nonce(fastrand::u64(..)),
                 floors: FloorCount::new(4).expect("floors"),
+                building: BuildingHash::default(),
                 protocol: Protocol::LowestIp,
                 mac: Mac::of(self.address(node)),
                 role: Role::Cabin,

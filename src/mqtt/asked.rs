@@ -1,6 +1,7 @@
 //! What clients ask for over MQTT: the payloads of `calls` and `sessions`.
 
 use axum::http::StatusCode;
+use elevator_driver::Floor;
 use elevator_fleet::json::CallForm;
 use elevator_fleet::node::Access;
 use elevator_fleet::settings::RequestId;
@@ -8,7 +9,7 @@ use liftmesh_api::{CallWish, RobotTrip};
 use serde::Deserialize;
 
 use crate::operator::SessionChange;
-use crate::programs::{OpenSession, Problem, check_id, floor, named};
+use crate::programs::{OpenSession, Problem, check_id, named};
 
 /// The longest payload, in bytes.
 const LONGEST: usize = 4 * 1024;
@@ -53,7 +54,7 @@ enum SessionForm {
     /// That of `PUT /api/v1/sessions/{id}`, with the id.
     Go {
         id: String,
-        floor: u8,
+        floor: Floor,
         seconds: Option<u16>,
     },
     End {
@@ -107,9 +108,8 @@ impl Inbox {
                     check_id(&request_id)?;
                     Asked::Open { session, trip: None, request_id }
                 }
-                SessionForm::Go { id, floor: to, seconds } => {
-                    let (floor, access) = (floor(to)?, Access::Public);
-                    let change = SessionChange::Floor { floor, seconds, access };
+                SessionForm::Go { id, floor, seconds } => {
+                    let change = SessionChange::Floor { floor, seconds, access: Access::Public };
                     Asked::Change { id: named(&id)?, change }
                 }
                 SessionForm::End { id } => {

@@ -115,6 +115,9 @@ impl From<OrderRefused> for Problem {
                 Self::unprocessable("no_such_button", text)
             }
             OrderRefused::TooManyTrips { .. } => Self::conflict("too_many_trips", text),
+            OrderRefused::NotServed { .. } | OrderRefused::NoCarServes { .. } => {
+                Self::conflict("floor_not_served", text)
+            }
             OrderRefused::FireRecall { .. } => Self::conflict("fire_recall", text),
             OrderRefused::NotInService { .. } => Self::conflict("not_in_service", text),
             OrderRefused::FloorLocked { .. } => Self::conflict("floor_locked", text),
@@ -129,6 +132,7 @@ impl From<CommandRefused> for Problem {
             CommandRefused::UnknownCar { .. } => Self::unprocessable("unknown_car", text),
             CommandRefused::NoSuchFloor { .. } => Self::unprocessable("no_such_button", text),
             CommandRefused::NoModeToSet(_) | CommandRefused::NoCarNamed => Self::malformed(text),
+            CommandRefused::NotServed { .. } => Self::conflict("floor_not_served", text),
             CommandRefused::FireRecall => Self::conflict("fire_recall", text),
             CommandRefused::EmergencyPower => Self::conflict("emergency_power", text),
             CommandRefused::NoCar { .. } => Self::conflict("not_in_service", text),

@@ -66,7 +66,7 @@ pub(crate) fn busy_status() -> Status {
         }],
         hangs: Vec::new(),
         conflicts: vec![ConflictStatus {
-            kind: ConflictKind::Floors,
+            kind: ConflictKind::Building,
             what: "node D has 9 floors, but this one has 4".to_owned(),
             since: Duration::from_secs(20),
             last: Duration::from_millis(30),

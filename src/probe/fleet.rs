@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::{Duration, Instant};
 
-use elevator_fleet::model::{Hello, Mac, NodeId};
+use elevator_fleet::model::{BuildingHash, Hello, Mac, NodeId};
 use elevator_fleet::node::{ConflictKind, Status, misfit, unreadable};
 use elevator_fleet::wire::Nonce;
 use elevator_fleet::wire::codec::{MAX_DATAGRAM, decode_beacon};
@@ -28,7 +28,8 @@ pub(super) fn listen(settings: &Settings, address: Ipv4Addr, keys: &Keyring) -> 
         node: settings.node.clone(),
         address,
         nonce: Nonce(0),
-        floors: settings.floors,
+        floors: settings.building.floors(),
+        building: BuildingHash::of(&settings.building),
         protocol: settings.election.protocol(),
         mac: Mac::of(address),
         role: settings.role,
@@ -70,7 +71,7 @@ fn hear(settings: &Settings, own: &Hello, keys: &Keyring) -> io::Result<Heard> {
         };
         let found = match (decode_beacon(&buffer[..length], keys), from) {
             (Ok(beacon), _) => {
-                let found = misfit(own, &beacon.hello);
+                let found = misfit(own, &settings.building, &beacon.hello);
                 if found.is_none() {
                     nodes.insert(beacon.hello.node);
                 }
@@ -89,7 +90,9 @@ fn conflict(kind: ConflictKind, what: String) -> Finding {
     let (check, remedy) = match kind {
         ConflictKind::Name => ("car", "rename one of the two nodes"),
         ConflictKind::Address => ("address", "give each node an address of its own"),
-        ConflictKind::Floors => ("floors", "set the same `floors` on every node"),
+        ConflictKind::Building => {
+            ("building", "install the same building file, or set the same `floors`, on every node")
+        }
         ConflictKind::Election => ("election", "set the same `election` on every node"),
         ConflictKind::Version => ("fleet", "run the same version of liftmesh on every node"),
         ConflictKind::Key => (

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 pub(crate) use placed::{PlacedCall, PlacedState, Way, check_id, chosen_or_random, id_reused};
 pub(crate) use problem::Problem;
-pub(crate) use session::{OpenSession, floor, named, no_car, not_open, other_owner};
+pub(crate) use session::{OpenSession, named, no_car, not_open, other_owner};
 
 /// Removes the fields with these names, so that two states can be compared but for them.
 pub(crate) fn remove_fields(value: &mut Value, names: &str) {

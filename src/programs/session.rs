@@ -24,11 +24,12 @@ pub(crate) struct OpenSession {
     #[schema(example = "B")]
     car: Option<String>,
     /// Where the car holds its door open.
-    #[schema(example = 3)]
-    floor: u8,
+    #[schema(value_type = String, example = "3")]
+    floor: Floor,
     /// Where it goes next by itself and holds its door open again; null if the robot will ask for
     /// it.
-    to: Option<u8>,
+    #[schema(value_type = Option<String>)]
+    to: Option<Floor>,
     /// How long, at each floor: 1 to 120 seconds; default 30.
     #[schema(minimum = 1, maximum = 120, example = 30)]
     seconds: Option<u16>,
@@ -57,10 +58,10 @@ impl OpenSession {
         bearer: String,
         access: Access,
     ) -> Result<SessionRequest, Problem> {
-        let Self { car, floor: at, to, seconds, request_id: _, access: _ } = self;
+        let Self { car, floor, to, seconds, request_id: _, access: _ } = self;
         let asked = Asked {
-            floor: floor(at)?,
-            to: to.map(floor).transpose()?,
+            floor,
+            to,
             seconds: seconds.unwrap_or(USUAL_HOLD),
             car: car.as_deref().map(NodeId::new).transpose().map_err(|cause| no_car(&cause))?,
         };
@@ -71,11 +72,6 @@ impl OpenSession {
 /// The session of this name.
 pub(crate) fn named(id: &str) -> Result<RequestId, Problem> {
     RequestId::parse(id).ok_or_else(not_open)
-}
-
-pub(crate) fn floor(index: u8) -> Result<Floor, Problem> {
-    Floor::try_from(index)
-        .map_err(|cause| Problem::unprocessable("no_such_button", cause.to_string()))
 }
 
 pub(crate) fn not_open() -> Problem {
@@ -97,6 +93,7 @@ impl From<SessionRefused> for Problem {
             SessionRefused::NoSuchFloor { .. } | SessionRefused::SameFloor(_) => {
                 Self::unprocessable("no_such_button", text)
             }
+            SessionRefused::NotServed(_) => Self::conflict("floor_not_served", text),
             SessionRefused::UnknownCar(_) => Self::unprocessable("unknown_car", text),
             SessionRefused::Time => Self::malformed(text),
             SessionRefused::Recalled => Self::conflict("fire_recall", text),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use elevator_driver::vocabulary::show_labels;
 use elevator_fleet::dispatch::Dispatcher;
 use elevator_fleet::model::Timestamp;
 use elevator_fleet::node::Node;
@@ -56,6 +57,7 @@ impl Running {
             records = restored.records.len(),
             "node starts"
         );
+        show_labels(&settings.building);
         let mac = settings.mac.unwrap_or_else(|| mac_of(address));
         let node = Node::new(settings.brain(address, mac, nonce, restored, seed))
             .with_schedule(settings.dispatch.schedule.clone());
@@ -71,7 +73,7 @@ impl Running {
         let panel = settings
             .panel
             .as_ref()
-            .map(|url| Panel::open(url, settings.floors, settings.panel_line))
+            .map(|url| Panel::open(url, settings.building.floors(), settings.panel_line))
             .transpose()?;
         // The panel has its line by now, whatever the disk does that the keys are on.
         mesh.wait_for_keys().await;

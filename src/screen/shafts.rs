@@ -143,7 +143,8 @@ fn title(bank: &Bank<'_>, cars: Range<usize>, floors: Range<u16>) -> String {
     };
     let all = bank.floors.get();
     let floors = if floors.len() < usize::from(all) {
-        format!(", floors {}–{} of {all}", floors.start, floors.end - 1)
+        let floor = |index: u16| bank.floors.floors().nth(index.into()).unwrap_or(Floor::BOTTOM);
+        format!(", floors {}–{} of {all}", floor(floors.start), floor(floors.end - 1))
     } else {
         String::new()
     };

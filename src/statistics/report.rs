@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime};
 
+use elevator_driver::{Floor, FloorCount};
 use elevator_fleet::model::NodeId;
 use liftmesh_api::{CarShare, FloorShare, HourShare, Period, Share, Statistics, Times, Waiting};
 
@@ -21,7 +22,7 @@ const STATES: [&str; 3] = ["in_service", "reserved", "down"];
 #[derive(Debug, Clone)]
 pub(crate) struct Asked {
     pub(crate) node: String,
-    pub(crate) floors: u8,
+    pub(crate) floors: FloorCount,
     pub(crate) window: Window,
     /// How many minutes the asker's clock is ahead of UTC.
     pub(crate) utc_offset: i16,
@@ -55,12 +56,12 @@ impl Week {
             to: moment(asked.at),
             since: self.first(present).map(|slot| moment(slot.begins())),
             watched: seconds(all.watched),
-            floors: asked.floors,
+            floors: asked.floors.get(),
             utc_offset: asked.utc_offset,
             waiting: Waiting { landing: times(&all.landings()), hall, destination, car },
             journeys,
             distribution: distribution(&all),
-            by_floor: (0..asked.floors).map(|floor| floor_share(floor, &all, &hours)).collect(),
+            by_floor: asked.floors.floors().map(|floor| floor_share(floor, &all, &hours)).collect(),
             by_hour: (0..).zip(&hours).map(|(hour, quarter)| hour_share(hour, quarter)).collect(),
             cars: all.cars.iter().map(|(car, times)| car_share(car, *times)).collect(),
             period: u32::try_from(QUARTER.as_secs()).unwrap_or_default() * length,
@@ -74,7 +75,7 @@ impl Week {
         let cars: BTreeSet<_> = quarters.iter().flat_map(|(_, it)| it.cars.keys()).collect();
         let mut head = vec!["start".to_owned(), "watched".to_owned()];
         head.extend(KINDS.iter().flat_map(|kind| TIMES.map(|time| format!("{kind}_{time}"))));
-        head.extend((0..asked.floors).map(|floor| format!("floor_{floor}_calls")));
+        head.extend(asked.floors.floors().map(|floor| format!("floor_{floor}_calls")));
         head.extend(cars.iter().flat_map(|car| STATES.map(|state| format!("car_{car}_{state}"))));
         let row = |(slot, quarter): (Slot, &Quarter)| {
             let mut row = vec![moment(slot.begins()), seconds(quarter.watched).to_string()];
@@ -84,7 +85,7 @@ impl Week {
                 let said = [mean, p50, p90, p95, p99, longest];
                 row.extend(said.map(|time| time.map(|time| time.to_string()).unwrap_or_default()));
             }
-            row.extend((0..asked.floors).map(|floor| calls(quarter, floor).to_string()));
+            row.extend(asked.floors.floors().map(|floor| calls(quarter, floor).to_string()));
             row.extend(cars.iter().flat_map(|car| {
                 let times = quarter.cars.get(*car).copied().unwrap_or_default();
                 times.map(|time| seconds(time).to_string())
@@ -101,13 +102,13 @@ fn hour_of(slot: Slot, utc_offset: i16) -> usize {
     usize::try_from(minutes.div_euclid(60).rem_euclid(24)).unwrap_or_default()
 }
 
-fn calls(quarter: &Quarter, floor: u8) -> u64 {
-    let calls = quarter.floors.get(&floor).copied().unwrap_or_default();
+fn calls(quarter: &Quarter, floor: Floor) -> u64 {
+    let calls = quarter.floors.get(&floor.index()).copied().unwrap_or_default();
     calls.into_iter().map(u64::from).sum()
 }
 
-fn floor_share(floor: u8, all: &Quarter, hours: &[Quarter]) -> FloorShare {
-    let counts = all.floors.get(&floor).copied().unwrap_or_default();
+fn floor_share(floor: Floor, all: &Quarter, hours: &[Quarter]) -> FloorShare {
+    let counts = all.floors.get(&floor.index()).copied().unwrap_or_default();
     let [up, down, destination, car] = counts.map(u64::from);
     let hours = hours.iter().map(|hour| calls(hour, floor)).collect();
     FloorShare { floor, up, down, destination, car, hours }
@@ -178,7 +179,8 @@ mod tests {
 
     fn asked(window: Window, utc_offset: i16) -> Asked {
         let at = NOON.begins() + Duration::from_mins(7);
-        Asked { node: "A".to_owned(), floors: 4, window, utc_offset, at }
+        let floors = FloorCount::nearest(4);
+        Asked { node: "A".to_owned(), floors, window, utc_offset, at }
     }
 
     fn tally() -> Tally {

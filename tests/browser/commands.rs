@@ -52,10 +52,10 @@ fn a_car_that_was_sent_is_shown_as_such() {
         send("commands", body);
     };
     for (car, name) in [("B", "Priority"), ("A", "Priority")] {
-        command(json!({ "kind": "priority", "car": car, "floor": 5 }));
+        command(json!({ "kind": "priority", "car": car, "floor": "5" }));
         browser.wait_for_text(&format!("button[data-mode-of={car}]"), name);
     }
-    send("sessions", json!({ "car": "C", "floor": 3, "to": 5, "seconds": 120 }));
+    send("sessions", json!({ "car": "C", "floor": "3", "to": "5", "seconds": 120 }));
     browser.wait_for_text("button[data-mode-of=C]", "With a robot");
     browser.wait_for_text("section[aria-label='Car C'] .doing", "Door open");
     // All are well.

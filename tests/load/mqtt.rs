@@ -12,7 +12,7 @@ use self::broker::Broker;
 #[allow(dead_code, reason = "other tests use the rest of it")]
 mod broker;
 
-const CALL: &str = r#"{"call": {"kind": "hall", "floor": 2, "direction": "up"}}"#;
+const CALL: &str = r#"{"call": {"kind": "hall", "floor": "2", "direction": "up"}}"#;
 
 /// Each is shown, and each answers its own call.
 #[test]

@@ -153,7 +153,7 @@ fn the_nodes_on_the_network_are_listened_to() {
     has(&check(&data_dir, 0, &plain), "fleet", "ok", "are heard: A");
     for (at, value, finding, exit, what) in [
         (1, "A", "car", 1, "is also named A"),
-        (3, "9", "floors", 0, "node A has 4 floors, but this one has 9"),
+        (3, "9", "building", 0, "node A has 4 floors, but this one has 9"),
         (5, "ballot", "election", 0, "this one uses ballot"),
         (7, "other", "fleet", 0, "this one is in fleet other"),
     ] {

@@ -15,6 +15,7 @@
 
 mod assign;
 mod ballot;
+mod buildings;
 mod command_line;
 mod console;
 mod demo;

@@ -94,7 +94,7 @@ fn a_node_that_does_not_fit_is_shown_with_the_reason() {
     type Setting = fn(&mut NodeCommand);
     let mut building = building(Protocol::LowestIp, &["A"]);
     let others: [(_, _, _, Setting); 4] = [
-        (ConflictKind::Floors, "floors", "B", |node| {
+        (ConflictKind::Building, "building", "B", |node| {
             node.floors = FloorCount::new(9).expect("a number of floors");
         }),
         (ConflictKind::Election, "election", "C", |node| node.election = Protocol::Bully),

@@ -36,13 +36,13 @@ export class BankPage extends Component {
 
   render({ model, onMode, onRecall, onPriority, onPower, onLock }) {
     const { fleet, orders } = model.state;
-    const row = rowHeight(fleet.floors);
+    const row = rowHeight(model.labels.length);
     const byId = new Map(orders.map((order) => [order.id, order]));
     const cars = model.cars;
     const shaft = shaftWidth(cars.length);
     return html`
       <div class="bank" style=${{ "--row": `${row}px`, "--shaft": `${shaft}px` }}>
-        <${Landings} model=${model} hasModes=${model.takesCommands} floors=${fleet.floors} locked=${fleet.locked_floors ?? []} byId=${byId} orders=${orders} />
+        <${Landings} model=${model} hasModes=${model.takesCommands} locked=${fleet.locked_floors ?? []} byId=${byId} orders=${orders} />
         ${cars.map(
           (car) => html`
             <${Shaft}
@@ -51,7 +51,6 @@ export class BankPage extends Component {
               car=${car}
               isMaster=${fleet.master === car.node}
               isServedFrom=${fleet.node === car.node}
-              floors=${fleet.floors}
               row=${row}
               shaft=${shaft}
               byId=${byId}
@@ -105,22 +104,22 @@ function shaftWidth(cars) {
   return Math.max(NARROWEST, Math.min(fits, WIDEST));
 }
 
-/** The floors of a building, the highest first. */
-export function fromTop(floors) {
-  return Array.from({ length: floors }, (_, index) => floors - 1 - index);
+/** The floors of a building, the highest first: their labels, and numbers from 0 for the lowest. */
+export function fromTop(labels) {
+  return labels.map((floor, level) => ({ floor, level })).toReversed();
 }
 
-function Landings({ model, hasModes, floors, locked, byId, orders }) {
+function Landings({ model, hasModes, locked, byId, orders }) {
   return html`
     <section class="column landings" aria-label="Landings">
       <div class="head"><span>Floor</span></div>
       <div class="shaftway" role="toolbar" aria-label="Hall calls" aria-orientation="vertical" onKeyDown=${onToolbarKey}>
-        ${fromTop(floors).map(
-          (floor) => html`
+        ${fromTop(model.labels).map(
+          ({ floor, level }) => html`
             <div class="floor" key=${floor}>
               <${FloorNumber} floor=${floor} isLocked=${locked.includes(floor)} />
               ${["up", "down"].map((direction) => {
-                const isThere = direction === "up" ? floor < floors - 1 : floor > 0;
+                const isThere = direction === "up" ? level < model.labels.length - 1 : level > 0;
                 if (!isThere) return html`<span class="no-button"></span>`;
                 const call = { kind: "hall", floor, direction };
                 return html`
@@ -130,9 +129,9 @@ function Landings({ model, hasModes, floors, locked, byId, orders }) {
                     call=${call}
                     order=${byId.get(callId(call))}
                     name=${`Floor ${floor}, ${direction}`}
-                    row=${floors - 1 - floor}
+                    row=${model.labels.length - 1 - level}
                     column=${direction === "up" ? 0 : 1}
-                    isFirst=${floor === floors - 1}
+                    isFirst=${level === model.labels.length - 1}
                     >${arrow(direction)}<//
                   >
                 `;

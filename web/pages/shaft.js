@@ -41,22 +41,24 @@ export class Shaft extends Component {
   }
 
   #draw(now) {
-    const { car, floors, row, shaft } = this.props;
+    const { model, car, row, shaft } = this.props;
+    const floors = model.labels.length;
     const width = carWidth(shaft);
     let goesOn = false;
     if (reducedMotion.matches) this.#motion.snap(now);
     else goesOn = this.#motion.advance(now);
-    const position = this.#motion.position ?? car.floor ?? (floors - 1) / 2;
+    const position = this.#motion.position ?? car.level ?? (floors - 1) / 2;
     const sill = (floors - position) * row;
     this.#car.current.setAttribute("transform", `translate(${(shaft - width) / 2} ${(sill - carHeight(row)).toFixed(2)})`);
     const leaf = ((width / 2) * (1 - 0.88 * this.#motion.door)).toFixed(2);
     this.#leftDoor.current.setAttribute("width", leaf);
     this.#rightDoor.current.setAttribute("width", leaf);
     this.#rightDoor.current.setAttribute("x", (width - leaf).toFixed(2));
-    return goesOn && this.props.model.isLive;
+    return goesOn && model.isLive;
   }
 
-  render({ model, car, isMaster, isServedFrom, floors, row, shaft, byId, orders, onMode }) {
+  render({ model, car, isMaster, isServedFrom, row, shaft, byId, orders, onMode }) {
+    const floors = model.labels.length;
     const name = car.car;
     const [width, height] = [carWidth(shaft), carHeight(row)];
     const isHung = car.lost === "hung" || car.unavailable === "hung";
@@ -80,10 +82,10 @@ export class Shaft extends Component {
         <div class="shaftway">
           <svg width=${shaft} height=${floors * row} role="img" aria-label=${said}>
             <rect class="well" width=${shaft} height=${floors * row} />
-            ${fromTop(floors).map(
-              (floor) => html`<path key=${floor} class="sill" d=${`M0 ${(floors - floor) * row - 0.5}h${shaft}`} />`,
+            ${fromTop(model.labels).map(
+              ({ floor, level }) => html`<path key=${floor} class="sill" d=${`M0 ${(floors - level) * row - 0.5}h${shaft}`} />`,
             )}
-            <${Marks} orders=${orders} car=${car} floors=${floors} row=${row} shaft=${shaft} />
+            <${Marks} model=${model} orders=${orders} car=${car} row=${row} shaft=${shaft} />
             <g ref=${this.#car} class="cabin">
               <path class="rope" d=${`M${width / 2} 0v${-floors * row}`} />
               <rect class="inside" width=${width} height=${height} />
@@ -105,7 +107,8 @@ export class Shaft extends Component {
             </g>
           </svg>
           <div class="buttons" role="toolbar" aria-label=${`Car calls of ${name}`} aria-orientation="vertical" onKeyDown=${onToolbarKey}>
-            ${fromTop(floors).map((floor, index) => {
+            ${fromTop(model.labels).map(({ floor }, index) => {
+              if (!(car.serves ?? model.labels).includes(floor)) return html`<span key=${floor} class="no-button"></span>`;
               const call = { kind: "car", car: name, floor };
               return html`
                 <${CallButton}
@@ -157,13 +160,13 @@ function ModeButton({ model, car, onMode }) {
 }
 
 /** The calls that a car is to serve, at the left of its shaft, and its next stop. */
-function Marks({ orders, car, floors, row, shaft }) {
-  const middle = (floor) => (floors - floor) * row - (carHeight(row) / 2);
+function Marks({ model, orders, car, row, shaft }) {
+  const middle = (floor) => (model.labels.length - model.levelOf(floor)) * row - carHeight(row) / 2;
   const mine = orders.filter((order) => order.car === car.car && order.call.kind !== "car");
   return html`
     ${mine.map(({ id, call }) => {
       const floor = call.floor ?? call.from;
-      const isUp = call.direction ? call.direction === "up" : call.to > call.from;
+      const isUp = call.direction ? call.direction === "up" : model.levelOf(call.to) > model.levelOf(call.from);
       const y = middle(floor) + (isUp ? -6 : 6);
       return html`<path key=${id} class="mark" d=${`M2 ${y}h8l-4 ${isUp ? -7 : 7}z`} />`;
     })}

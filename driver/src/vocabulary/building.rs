@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use super::{Floor, FloorCount};
 
@@ -55,6 +55,8 @@ pub enum BuildingError {
     DuplicateCar { car: usize, name: String },
     #[error("car {name:?} serves fewer than two floors")]
     FewFloors { car: usize, name: String },
+    #[error("there is no floor {label:?} for this car to serve")]
+    NoFloor { car: usize, label: String },
     #[error("no car serves floor {label:?}")]
     Unreached { floor: usize, label: String },
 }
@@ -77,7 +79,9 @@ impl BuildingError {
             | Self::DuplicateLabel { floor, .. }
             | Self::Height { floor, .. }
             | Self::Unreached { floor, .. } => Place::Floor(*floor),
-            Self::DuplicateCar { car, .. } | Self::FewFloors { car, .. } => Place::Car(*car),
+            Self::DuplicateCar { car, .. }
+            | Self::FewFloors { car, .. }
+            | Self::NoFloor { car, .. } => Place::Car(*car),
         }
     }
 }
@@ -169,6 +173,12 @@ impl Building {
         self.count.floors().filter(move |floor| served.is_some_and(|it| !it.floors.contains(floor)))
     }
 
+    /// Whether a label is something else than the index of its floor.
+    fn has_names(&self) -> bool {
+        let mut all = (0..).zip(&self.landings);
+        !all.all(|(index, landing): (u8, _)| landing.label == index.to_string())
+    }
+
     /// Whether some car does not stop at this floor.
     #[must_use]
     pub fn is_restricted(&self, floor: Floor) -> bool {
@@ -189,8 +199,15 @@ impl Building {
     }
 }
 
+/// With storeys of 3 m.
+impl From<FloorCount> for Building {
+    fn from(count: FloorCount) -> Self {
+        Self::uniform(count, 3_000)
+    }
+}
+
 /// The building whose labels floors show in this process.
-static SHOWN: OnceLock<Arc<Building>> = OnceLock::new();
+static SHOWN: RwLock<Option<Arc<Building>>> = RwLock::new(None);
 
 thread_local! {
     /// The same for this thread.
@@ -198,18 +215,20 @@ thread_local! {
 }
 
 /// From now on the whole process shows and reads floors by the labels of this building, as it would
-/// numbers by those of a country. The first call counts. Without one, floors show their index.
+/// numbers by those of a country. Before, floors show their index.
 pub fn show_labels(building: &Arc<Building>) {
-    SHOWN.get_or_init(|| Arc::clone(building));
+    let building = Some(building).filter(|building| building.has_names()).cloned();
+    *SHOWN.write().unwrap_or_else(PoisonError::into_inner) = building;
 }
 
-/// The same for this thread alone, for a client that learns the building from a node.
+/// The same for this thread alone.
 pub fn show_labels_here(building: Option<Arc<Building>>) {
     SHOWN_HERE.set(building);
 }
 
 fn shown() -> Option<Arc<Building>> {
-    SHOWN_HERE.with_borrow(Clone::clone).or_else(|| SHOWN.get().cloned())
+    let everywhere = || SHOWN.read().unwrap_or_else(PoisonError::into_inner).clone();
+    SHOWN_HERE.with_borrow(Clone::clone).or_else(everywhere)
 }
 
 /// The label of a floor where one is shown, else its index.

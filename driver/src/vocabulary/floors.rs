@@ -25,6 +25,12 @@ impl FloorCount {
         (Self::MIN..=Self::MAX).contains(&count).then_some(Self(count))
     }
 
+    /// The nearest count that a shaft can have.
+    #[must_use]
+    pub fn nearest(count: usize) -> Self {
+        Self(u8::try_from(count).unwrap_or(Self::MAX).clamp(Self::MIN, Self::MAX))
+    }
+
     #[must_use]
     pub fn get(self) -> u8 {
         self.0
@@ -115,6 +121,9 @@ pub struct Floor(u8);
 impl Floor {
     /// The lowest floor of every shaft.
     pub const BOTTOM: Self = Self(0);
+
+    /// The highest floor of any shaft.
+    pub const MAX: Self = Self(FloorCount::MAX - 1);
 
     /// The index, 0 at the bottom.
     #[must_use]

@@ -32,7 +32,7 @@ pub struct CarStatus {
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub door: DoorState,
     /// The floor whose sensor is active, or `None` between floors.
-    #[cfg_attr(feature = "schema", schema(value_type = Option<u8>))]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
     pub at: Option<Floor>,
     /// Whether the stop switch is pulled.
     pub stopped: bool,

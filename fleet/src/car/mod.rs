@@ -37,7 +37,7 @@ use self::special::Stay;
 use self::state::OperatingState;
 use self::supervision::{DoorHealth, Punctuality, Supervision};
 use crate::dispatch::CarPlan;
-use crate::model::{CarPhase, CarView, HallCall, Mode, Reason, Timestamp, Unavailable};
+use crate::model::{CarPhase, CarView, FloorSet, HallCall, Mode, Reason, Timestamp, Unavailable};
 use crate::seeded::{SeededBug, is_seeded};
 
 #[derive(Debug, Clone, Copy)]
@@ -169,6 +169,11 @@ impl Car {
         self.supervision.locked_out.keys().copied()
     }
 
+    /// Whether it can't stop there, ever or for now.
+    fn leaves_out(&self, floor: Floor) -> bool {
+        self.settings.unserved.contains(floor) || self.supervision.is_locked_out(floor)
+    }
+
     #[must_use]
     pub fn view(&self, now: Timestamp) -> CarView {
         CarView {
@@ -178,7 +183,7 @@ impl Car {
             elapsed: now.since(self.phase_since),
             direction: self.direction,
             load: self.inputs.load,
-            locked_out: self.locked_out().collect(),
+            locked_out: self.locked_out().collect::<FloorSet>().union(&self.settings.unserved),
             mode: self.mode(),
         }
     }

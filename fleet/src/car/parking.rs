@@ -25,9 +25,8 @@ impl Car {
             && self.availability() == Availability::InService
             && self.has_power()
             && self.supervision.strikes.until().is_none();
-        let reachable = |floor: &Floor| {
-            self.settings.floors.contains(*floor) && !self.supervision.is_locked_out(*floor)
-        };
+        let reachable =
+            |floor: &Floor| self.settings.floors.contains(*floor) && !self.leaves_out(*floor);
         self.plan.park.filter(|_| is_free).filter(reachable)
     }
 

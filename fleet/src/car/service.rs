@@ -63,9 +63,8 @@ impl Car {
         let collects = matches!(self.mode(), Mode::InService | Mode::Attendant)
             && !self.is_full()
             && !self.supervision.strikes.is_out_of_group();
-        let reachable = |floor: &Floor| {
-            self.settings.floors.contains(*floor) && !self.supervision.is_locked_out(*floor)
-        };
+        let reachable =
+            |floor: &Floor| self.settings.floors.contains(*floor) && !self.leaves_out(*floor);
         let stops = StopSet::of_car_calls(car_calls.into_iter().filter(reachable));
         let hall = self.assigned.iter().filter(|call| collects && reachable(&call.floor));
         hall.fold(stops, |stops, call| stops.with(*call))
@@ -95,7 +94,7 @@ impl Car {
             // Or at any floor, while the recall floor can't be reached.
             Mode::FireRecall | Mode::EmergencyPower => {
                 let recall = self.settings.recall_floor;
-                floor == recall || self.supervision.is_locked_out(recall)
+                floor == recall || self.leaves_out(recall)
             }
         };
         by_mode || self.is_overloaded()

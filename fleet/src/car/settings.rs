@@ -3,6 +3,7 @@ use std::time::Duration;
 use elevator_driver::{Direction, Floor, FloorCount};
 
 use crate::dispatch::Kinematics;
+use crate::model::FloorSet;
 
 /// The settings of a car: its shaft, its times and its limits. `config/node.toml` has the ranges.
 ///
@@ -10,6 +11,8 @@ use crate::dispatch::Kinematics;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CarSettings {
     pub floors: FloorCount,
+    /// The floors at which the car never stops.
+    pub unserved: FloorSet,
     /// How long the door stays open after the last reason, and between both directions of a turn.
     pub dwell: Duration,
     /// How long presses and obstructions may keep the door open in all; longer than two `dwell`s.
@@ -62,6 +65,7 @@ impl CarSettings {
     pub fn new(floors: FloorCount) -> Self {
         Self {
             floors,
+            unserved: FloorSet::default(),
             dwell: Duration::from_secs(3),
             nudge_after: Duration::from_secs(20),
             door_blocked_after: Duration::from_secs(30),

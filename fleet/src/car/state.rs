@@ -269,7 +269,7 @@ impl Car {
     fn proving_run(&self, floor: Floor) -> Option<(Direction, Floor)> {
         let floors = self.settings.floors.floors();
         floors
-            .filter(|stop_at| !self.supervision.is_locked_out(*stop_at))
+            .filter(|stop_at| !self.leaves_out(*stop_at))
             .filter_map(|stop_at| Some((floor.direction_to(stop_at)?, stop_at)))
             .min_by_key(|(direction, stop_at)| (floor.distance(*stop_at), *direction != self.older))
     }

@@ -16,7 +16,7 @@ pub(crate) struct CarForm {
     #[serde(flatten, with = "availability", getter = "CarView::reason")]
     #[cfg_attr(feature = "schema", schema(value_type = availability::Form))]
     reason: Option<Reason>,
-    #[cfg_attr(feature = "schema", schema(value_type = Option<u8>))]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
     floor: Option<Floor>,
     #[serde(with = "PhaseForm")]
     #[cfg_attr(feature = "schema", schema(value_type = PhaseForm))]
@@ -28,7 +28,7 @@ pub(crate) struct CarForm {
     direction: Option<Direction>,
     load: Option<u8>,
     #[serde(with = "floors", default)]
-    #[cfg_attr(feature = "schema", schema(value_type = Vec<u8>))]
+    #[cfg_attr(feature = "schema", schema(value_type = Vec<String>))]
     locked_out: FloorSet,
     #[serde(default)]
     #[cfg_attr(feature = "schema", schema(value_type = String))]
@@ -45,7 +45,7 @@ impl From<CarForm> for CarView {
     }
 }
 
-/// `{"kind":"moving","direction":"up","stop_at":3,"next_stop":2}`.
+/// `{"kind":"moving","direction":"up","stop_at":"3","next_stop":"2"}`.
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "CarPhase", tag = "kind", rename_all = "snake_case")]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = Phase))]
@@ -55,10 +55,10 @@ pub enum PhaseForm {
         #[cfg_attr(feature = "schema", schema(value_type = String, example = "up"))]
         direction: Direction,
         /// The floor of its stop.
-        #[cfg_attr(feature = "schema", schema(value_type = u8))]
+        #[cfg_attr(feature = "schema", schema(value_type = String))]
         stop_at: Floor,
         /// The nearest floor at which it can still stop.
-        #[cfg_attr(feature = "schema", schema(value_type = u8))]
+        #[cfg_attr(feature = "schema", schema(value_type = String))]
         next_stop: Floor,
     },
     Homing,

@@ -90,7 +90,7 @@ pub(crate) struct HangForm {
     #[serde(default, getter = "not_stopped")]
     not_stopped: bool,
     /// The floor of its stop; null while it looked for a floor, or if it was told to stop.
-    #[cfg_attr(feature = "schema", schema(value_type = Option<u8>))]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
     floor: Option<Floor>,
     /// Where it was going, or last went.
     #[cfg_attr(feature = "schema", schema(value_type = String, example = "up"))]
@@ -104,7 +104,7 @@ pub(crate) struct HangForm {
     #[cfg_attr(feature = "schema", schema(value_type = f64))]
     actual: Duration,
     /// The last floor sensor that was seen.
-    #[cfg_attr(feature = "schema", schema(value_type = Option<u8>))]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
     last_sensor: Option<Floor>,
 }
 

@@ -3,7 +3,7 @@
 use core::net::Ipv4Addr;
 use std::fmt;
 
-use elevator_driver::FloorCount;
+use elevator_driver::{Building, FloorCount};
 use serde::{Deserialize, Serialize};
 
 use super::{FleetName, Mac, NodeId, Role, named};
@@ -78,8 +78,39 @@ pub struct Hello {
     pub nonce: Nonce,
     /// The number of floors of its shaft; a node with another number is refused.
     pub floors: FloorCount,
+    /// Its building; a node with another one is refused.
+    pub building: BuildingHash,
     /// Its election protocol; a node with another protocol is refused.
     pub protocol: Protocol,
     pub mac: Mac,
     pub role: Role,
+}
+
+/// What two nodes compare their buildings by: 16 hashes of two bytes, each over every sixteenth line
+/// of [`Building::lines`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct BuildingHash([[u8; 2]; Self::PARTS]);
+
+impl BuildingHash {
+    const PARTS: usize = 16;
+
+    #[must_use]
+    pub fn of(building: &Building) -> Self {
+        let mut parts = [[0; 2]; Self::PARTS];
+        for (number, line) in building.lines().enumerate() {
+            let hash = blake3::hash(format!("{number} {line}").as_bytes());
+            for (part, byte) in parts[number % Self::PARTS].iter_mut().zip(hash.as_bytes()) {
+                *part ^= byte;
+            }
+        }
+        Self(parts)
+    }
+
+    /// The lines of the own building, with this hash, that the other one may not have.
+    #[must_use]
+    pub(crate) fn differences(self, other: Self, own: &Building) -> Vec<String> {
+        let differs = |number: usize| self.0[number % Self::PARTS] != other.0[number % Self::PARTS];
+        let lines = own.lines().enumerate();
+        lines.filter(|(number, _)| differs(*number)).map(|(_, line)| line).collect()
+    }
 }

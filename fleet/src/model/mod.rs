@@ -20,7 +20,7 @@ mod view;
 pub use call::{Call, HallCall};
 pub use floor_set::FloorSet;
 pub use hang::{HangCause, HangEvidence};
-pub use identity::{Hello, NodeState, Nonce, Protocol, UnknownProtocol};
+pub use identity::{BuildingHash, Hello, NodeState, Nonce, Protocol, UnknownProtocol};
 pub use leg::{FlightRecord, Leg, LegEnd};
 pub use mesh_times::MeshTimes;
 pub use mode::{Mode, UnknownMode};

@@ -31,7 +31,7 @@ use crate::cabin::Cabin;
 use crate::car::CarTimer;
 use crate::election::ElectionTimer;
 use crate::leadership::Leadership;
-use crate::model::Hello;
+use crate::model::{BuildingHash, Hello};
 use crate::peers::Peers;
 use crate::plan::Dispatching;
 use crate::services::Services;
@@ -97,7 +97,8 @@ impl NodeSettings {
             node,
             address,
             nonce,
-            floors: self.floors,
+            floors: self.building.floors(),
+            building: BuildingHash::of(&self.building),
             protocol: self.election.protocol(),
             mac,
             role,

@@ -1,8 +1,9 @@
 //! The settings of a node.
 
 use core::net::Ipv4Addr;
+use std::sync::Arc;
 
-use elevator_driver::FloorCount;
+use elevator_driver::Building;
 
 use crate::car::CarSettings;
 use crate::climate::ClimateSettings;
@@ -15,8 +16,8 @@ pub struct NodeSettings {
     pub identity: Identity,
     /// How the master is elected, and its times.
     pub election: ElectionSettings,
-    /// The floors of the shafts, the same on every node.
-    pub floors: FloorCount,
+    /// The same on every node.
+    pub building: Arc<Building>,
     pub mesh: MeshTimes,
     /// The car, or `None` for a node without one.
     pub car: Option<CarSettings>,

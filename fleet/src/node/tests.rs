@@ -16,6 +16,7 @@ mod receipts;
 mod sessions;
 mod transfer;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::*;
@@ -32,8 +33,8 @@ use crate::settings::{Register, Setting};
 use crate::store::Record;
 use crate::wire::{Beacon, Delta, Echo, Frame, StateTransfer};
 use elevator_driver::{
-    Button, Direction, DoorCommand, DoorState, DriveFeedback, Floor, FloorCount, MotorCommand,
-    PanelEvent, PanelInputs,
+    Building, Button, Direction, DoorCommand, DoorState, DriveFeedback, Floor, FloorCount,
+    MotorCommand, PanelEvent, PanelInputs,
 };
 
 const PERIOD: Duration = Duration::from_millis(25);
@@ -64,7 +65,7 @@ fn started(settings: NodeSettings) -> Node {
 
 fn with_car(index: u8, incarnation: u64, restored: Restored, now: Timestamp) -> Node {
     let settings = settings(index, incarnation);
-    let car = Some(CarSettings::new(settings.floors));
+    let car = Some(CarSettings::new(settings.building.floors()));
     let mut node = Node::new(NodeSettings { car, restored, ..settings });
     node.start(now);
     node
@@ -82,7 +83,7 @@ fn settings(index: u8, incarnation: u64) -> NodeSettings {
             nonce: Nonce(u64::from(index) * 100 + incarnation),
         },
         election: ElectionSettings::of(Protocol::LowestIp),
-        floors: FloorCount::new(4).expect("floors"),
+        building: Arc::new(FloorCount::new(4).expect("floors").into()),
         mesh: MeshTimes::default(),
         car: None,
         climate: ClimateSettings::default(),

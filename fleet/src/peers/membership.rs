@@ -14,7 +14,10 @@ mod window;
 
 use core::net::Ipv4Addr;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
 use std::time::Duration;
+
+use elevator_driver::Building;
 
 use crate::election::LinkSide;
 use crate::model::{Hello, MeshTimes, NodeId, Nonce, Timestamp};
@@ -56,6 +59,7 @@ pub enum BeaconFate {
 #[derive(Debug, Clone)]
 pub(crate) struct Membership {
     own: Hello,
+    building: Arc<Building>,
     times: MeshTimes,
     incarnations: BTreeMap<Nonce, Peer>,
     /// The incarnation that counts, by name.
@@ -116,9 +120,10 @@ impl Heard {
 }
 
 impl Membership {
-    pub(super) fn new(own: Hello, times: MeshTimes) -> Self {
+    pub(super) fn new(own: Hello, building: Arc<Building>, times: MeshTimes) -> Self {
         Self {
             own,
+            building,
             times,
             incarnations: BTreeMap::new(),
             found: BTreeMap::new(),
@@ -132,6 +137,10 @@ impl Membership {
             rotation: (0, 0),
             check_at: None,
         }
+    }
+
+    pub(crate) fn building(&self) -> &Building {
+        &self.building
     }
 
     /// The peers that count, by name.
@@ -297,7 +306,7 @@ impl Membership {
             return None;
         }
         // Several fleets may share a network: nothing to report.
-        if let Some((kind, what)) = misfit(&self.own, hello) {
+        if let Some((kind, what)) = misfit(&self.own, &self.building, hello) {
             self.conflicts.note(kind, what, now);
         }
         Some(Heard::Dropped(BeaconFate::Foreign))
@@ -347,7 +356,7 @@ impl Membership {
         }
         // Not before it is proven: an old beacon, sent again, would be a conflict with its own
         // node.
-        if let Some((kind, what)) = misfit(&self.own, hello) {
+        if let Some((kind, what)) = misfit(&self.own, &self.building, hello) {
             let told = self.conflicts.note(kind, what, now);
             return told.map_or(Heard::Dropped(BeaconFate::Ignored), Heard::Conflict);
         }

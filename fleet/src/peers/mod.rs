@@ -16,7 +16,10 @@ mod membership;
 mod pairing;
 
 use core::net::{Ipv4Addr, SocketAddrV4};
+use std::sync::Arc;
 use std::time::Duration;
+
+use elevator_driver::Building;
 
 use self::beacon::BeaconClock;
 use self::membership::pace;
@@ -104,10 +107,16 @@ pub(crate) enum Addressee {
 }
 
 impl Peers {
-    pub(crate) fn new(own: Hello, link_port: u16, times: MeshTimes, rule: LinkRule) -> Self {
+    pub(crate) fn new(
+        own: Hello,
+        building: Arc<Building>,
+        link_port: u16,
+        times: MeshTimes,
+        rule: LinkRule,
+    ) -> Self {
         Self {
             pairing: Pairing::new(rule, own.address, own.node.clone(), times.redial_after),
-            membership: Membership::new(own.clone(), times),
+            membership: Membership::new(own.clone(), building, times),
             own,
             link_port,
             times,

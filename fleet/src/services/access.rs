@@ -40,6 +40,12 @@ pub enum OrderRefused {
     NoSuchButton { call: Call, top: u8 },
     #[error("{node} has no car for {call}")]
     NoCar { call: Call, node: NodeId },
+    /// The car of a car call does not stop at its floor.
+    #[error("{call} can't be placed: the car does not serve floor {floor}")]
+    NotServed { call: Call, floor: Floor },
+    /// No car that stops at these floors is in service.
+    #[error("{call} can't be placed: no car in service serves {}", these_floors(.floors))]
+    NoCarServes { call: Call, floors: Vec<Floor> },
     #[error("{call} can't be placed: all cars are recalled because of a fire")]
     FireRecall { call: Call },
     /// The car, of this node or another one, is out of service, or a firefighter drives it.
@@ -142,6 +148,9 @@ impl AccessControl {
         if is_own && bank.cabin.car().is_none() {
             return Some(OrderRefused::NoCar { call: call.clone(), node: bank.own.node.clone() });
         }
+        if let Some(refused) = unserved(bank, call) {
+            return Some(refused);
+        }
         if bank.settings().is_fire_recalled() {
             return Some(OrderRefused::FireRecall { call: call.clone() });
         }
@@ -158,6 +167,26 @@ impl AccessControl {
         (!has_room)
             .then(|| OrderRefused::TooManyTrips { call: call.clone(), most: MOST_OPEN_TRIPS })
     }
+}
+
+/// Whether the building keeps this call from being served. At a floor that every car serves, a call
+/// waits for whichever car comes into service first.
+pub(crate) fn unserved(bank: &Bank<'_>, call: &Call) -> Option<OrderRefused> {
+    match call {
+        Call::Car { car, floor } => (!bank.serves(car, &[*floor]))
+            .then(|| OrderRefused::NotServed { call: call.clone(), floor: *floor }),
+        Call::Hall(hall) => {
+            let floors: Vec<Floor> = [hall.floor].into_iter().chain(hall.to).collect();
+            let is_open = !floors.iter().any(|floor| bank.building().is_restricted(*floor));
+            (!is_open && !bank.is_served(&floors))
+                .then(|| OrderRefused::NoCarServes { call: call.clone(), floors })
+        }
+    }
+}
+
+pub(super) fn these_floors(floors: &[Floor]) -> String {
+    let names: Vec<_> = floors.iter().map(|floor| format!("floor {floor}")).collect();
+    names.join(" and ")
 }
 
 /// The mode of the car, if it takes no car call such as this one. Of another node's car it is the

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use elevator_driver::{Button, Floor};
+use elevator_driver::{Building, Button, Floor};
 
 use crate::cabin::Cabin;
 use crate::dispatch::{CarSituation, Kinematics, Predictor};
@@ -26,6 +26,27 @@ pub(crate) struct Bank<'a> {
 impl<'a> Bank<'a> {
     pub(crate) fn settings(&self) -> &'a Settings {
         self.store.settings()
+    }
+
+    pub(crate) fn building(&self) -> &'a Building {
+        self.members.building()
+    }
+
+    /// Whether this car stops at these floors.
+    pub(crate) fn serves(&self, car: &NodeId, floors: &[Floor]) -> bool {
+        !self.building().unserved(car.as_str()).any(|floor| floors.contains(&floor))
+    }
+
+    /// Whether some car that is heard stops at these floors, and is in a mode in which it answers
+    /// hall calls. Any other reason not to use it is expected to pass.
+    pub(crate) fn is_served(&self, floors: &[Floor]) -> bool {
+        let others = self.members.peers().filter_map(|(name, _)| self.car_of_peer(name));
+        let comes = |view: &CarView| {
+            let why = view.availability.unavailable();
+            !view.availability.is_hung() && !why.is_some_and(|why| why.is_said_by(view.mode))
+        };
+        let mut all = self.own_car().into_iter().chain(others);
+        all.any(|(car, view)| comes(&view) && self.serves(&car, floors))
     }
 
     pub(crate) fn is_heard(&self, car: &NodeId) -> bool {

@@ -26,7 +26,7 @@ pub enum Command {
     FireRecall { on: bool },
     /// Locks a floor, or unlocks it: calls to a locked floor need a right of access.
     FloorLock {
-        #[cfg_attr(feature = "schema", schema(value_type = u8, example = 5))]
+        #[cfg_attr(feature = "schema", schema(value_type = String, example = "5"))]
         floor: Floor,
         locked: bool,
     },
@@ -41,7 +41,7 @@ pub enum Command {
         #[cfg_attr(feature = "schema", schema(value_type = Option<String>, example = "B"))]
         car: Option<NodeId>,
         /// The floor; null ends the priority call of the car.
-        #[cfg_attr(feature = "schema", schema(value_type = Option<u8>, example = 5))]
+        #[cfg_attr(feature = "schema", schema(value_type = Option<String>, example = "5"))]
         floor: Option<Floor>,
     },
     /// Starts or ends emergency power. To start it again gives each car another turn.
@@ -72,6 +72,8 @@ pub enum CommandRefused {
     /// One car moves at a time.
     #[error("the building runs on emergency power")]
     EmergencyPower,
+    #[error("car {car} does not serve floor {floor}")]
+    NotServed { car: NodeId, floor: Floor },
     #[error("no car can be sent to floor {floor}: none is in service, or all are already sent")]
     NoCar { floor: Floor },
     /// It can't become a setting. Of several, those before it hold.
@@ -136,6 +138,11 @@ impl Command {
         if let Some(floor) = floor.filter(|floor| !bank.own.floors.contains(*floor)) {
             let top = bank.own.floors.top().index();
             return Err(CommandRefused::NoSuchFloor { floor, top });
+        }
+        if let (Some(car), Some(floor)) = (car, floor)
+            && !bank.serves(car, &[floor])
+        {
+            return Err(CommandRefused::NotServed { car: car.clone(), floor });
         }
         let settings = bank.settings();
         let is_commanded =

@@ -18,7 +18,7 @@ use std::time::Duration;
 use elevator_driver::Floor;
 
 use super::Bank;
-use super::access::Access;
+use super::access::{Access, these_floors};
 use crate::car::{Errand, SessionLeg};
 use crate::model::{Call, NodeId, Timestamp};
 use crate::seeded::{SeededBug, is_seeded};
@@ -65,6 +65,8 @@ pub enum SessionRefused {
     Time,
     #[error("there is no car {0}")]
     UnknownCar(NodeId),
+    #[error("no car in service serves {}", these_floors(.0))]
+    NotServed(Vec<Floor>),
     #[error("all cars are recalled")]
     Recalled,
     #[error("the building runs on emergency power")]
@@ -121,11 +123,16 @@ pub(crate) fn open(
         None => {}
     }
     let Asked { floor, to, seconds, car } = asked.clone();
-    if let Some(car) = car.filter(|car| !bank.has_heard_of(car)) {
-        return Err(SessionRefused::UnknownCar(car));
+    if let Some(car) = car.as_ref().filter(|car| !bank.has_heard_of(car)) {
+        return Err(SessionRefused::UnknownCar(car.clone()));
     }
     if to == Some(floor) {
         return Err(SessionRefused::SameFloor(floor));
+    }
+    let stops: Vec<Floor> = [floor].into_iter().chain(to).collect();
+    let is_served = car.map_or_else(|| bank.is_served(&stops), |car| bank.serves(&car, &stops));
+    if !is_served && stops.iter().any(|floor| bank.building().is_restricted(*floor)) {
+        return Err(SessionRefused::NotServed(stops));
     }
     for there in [floor].into_iter().chain(to) {
         check(bank, there, seconds, *access)?;

@@ -31,7 +31,7 @@ pub const CHUNK: usize = 16 * 1024;
 pub const MAX_FRAME: usize = 32 * 1024;
 
 const MAGIC: [u8; 2] = *b"LM";
-pub const VERSION: u8 = 5;
+pub const VERSION: u8 = 6;
 const HEADER: usize = 4;
 const CHECK: usize = 4;
 

@@ -311,6 +311,7 @@ impl Building {
             address: address.to_string(),
             broadcast,
             floors: self.floors,
+            building: None,
             election: self.election,
             fleet_keys: self.fleet_keys.clone(),
             data_dir: self.data_dir(name),

@@ -25,7 +25,7 @@ pub(super) const PRELUDE: Duration = Duration::from_secs(1);
 /// assert_eq!(chance.hash(), again.hash());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Script {
     /// The world; its seed decides what happens by itself.

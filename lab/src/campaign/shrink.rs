@@ -39,7 +39,7 @@ pub struct Progress {
 }
 
 /// What became of a script that was shrunk.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Shrunk {
     pub script: Script,
     /// What is violated in it.

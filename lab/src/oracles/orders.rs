@@ -136,7 +136,15 @@ fn takes(machine: &Machine, button: Button) -> bool {
     };
     let is_normal =
         || machine.mode() == Mode::InService && machine.car.inputs().key == KeySwitch::Normal;
-    !node.settings().is_fire_recalled()
+    // At a floor that some car does not serve, the modes of the others decide.
+    let is_open = match button {
+        Button::Hall(floor, _) => !node.building().is_restricted(floor),
+        Button::Car(floor) => {
+            node.building().unserved(machine.name.as_str()).all(|unserved| unserved != floor)
+        }
+    };
+    is_open
+        && !node.settings().is_fire_recalled()
         && (matches!(button, Button::Hall(..)) || is_normal() && !is_locked(machine, button))
 }
 

@@ -29,3 +29,4 @@ mod sessions;
 mod size;
 mod steady;
 mod week;
+mod zones;

@@ -16,7 +16,7 @@ pub(crate) fn page(state: &State) -> String {
         None => "no master".to_owned(),
     };
     let Fleet { node, fleet: name, term, election, .. } = fleet;
-    let floors = fleet.floors.get();
+    let floors = fleet.floors().get();
     let mut head = vec![format!(
         "Fleet {name}: {nodes}, {master}, term {term}, {election}, {floors} floors; as node {node} \
          sees it"

@@ -32,7 +32,7 @@ pub(super) fn picture(scene: &Scene, now: Instant) -> Picture<'_> {
         title: title(scene, now),
         told: (warnings(scene), 1),
         bank: Bank {
-            floors: scene.state.fleet.floors,
+            floors: scene.state.fleet.floors(),
             cars: cabins.into_iter().map(|known| cabin(scene, known)).collect(),
             waiting: &[],
             choice: scene.choice,

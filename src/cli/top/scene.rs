@@ -57,7 +57,7 @@ impl Scene {
                 self.news = news;
                 let car = choice.car.min(self.cabins().len().saturating_sub(1));
                 self.choice = Choice { car, ..choice };
-                let floors = self.state.fleet.floors;
+                let floors = self.state.fleet.floors();
                 if !floors.contains(choice.floor) {
                     self.choice.floor = floors.top();
                 }

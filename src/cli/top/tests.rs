@@ -79,7 +79,7 @@ fn a_new_status_keeps_the_choice_and_the_events() {
     let (mut scene, now) = scene();
     scene.apply(served(), now);
     for key in [KeyCode::Right, KeyCode::Up].repeat(9) {
-        scene.choice.handle_key(key, scene.cabins().len(), scene.state.fleet.floors);
+        scene.choice.handle_key(key, scene.cabins().len(), scene.state.fleet.floors());
     }
     let chosen = |scene: &Scene| (scene.choice.car, scene.choice.floor.index(), scene.news.len());
     assert_eq!(chosen(&scene), (2, 3, 1));

@@ -1,8 +1,9 @@
 //! The node's car: `[door]`, `[motion]`, `[service]`.
 
-use elevator_driver::{Direction, Floor};
+use elevator_driver::{Building, Direction, Floor};
 use elevator_fleet::car::CarSettings;
 use elevator_fleet::dispatch::Kinematics;
+use elevator_fleet::model::{FloorSet, NodeId};
 
 use super::{Checker, Tables};
 use crate::config::check::human;
@@ -80,8 +81,8 @@ table! {
 table! {
     /// The service modes of this node's car.
     [service] struct Service {
-        /// Where the car goes on fire recall, counted from 0 at the bottom. Below `floors`.
-        recall_floor: Floor = Value("0"),
+        /// The label of the floor to which the car goes on fire recall. The car serves it.
+        recall_floor: Option<Floor> = Absent("the lowest floor that the car serves", "0"),
         /// How long the door stays open at the floor of a priority call before the car returns to
         /// service, unless somebody presses a button in the car.
         priority_stay: Time<1_000, 600_000> = Value("30 s"),
@@ -95,10 +96,18 @@ table! {
 }
 
 /// How the car behaves, if there is one.
-pub(in crate::config) fn car_settings(tables: &Tables) -> CarSettings {
-    let Tables { node, door, kinematics, motion, service, dispatch, .. } = tables;
+pub(in crate::config) fn car_settings(
+    tables: &Tables,
+    building: &Building,
+    name: &NodeId,
+) -> CarSettings {
+    let Tables { door, kinematics, motion, service, dispatch, .. } = tables;
+    let floors = building.floors();
+    let unserved: FloorSet = building.unserved(name.as_str()).collect();
+    let lowest = floors.floors().find(|floor| !unserved.contains(*floor));
     CarSettings {
-        floors: node.floors,
+        floors,
+        unserved,
         dwell: door.dwell,
         nudge_after: door.nudge_after,
         door_blocked_after: door.blocked_after,
@@ -113,7 +122,7 @@ pub(in crate::config) fn car_settings(tables: &Tables) -> CarSettings {
         drive_retry: motion.drive_retry,
         settle: motion.settle,
         unreachable_retry: motion.unreachable_retry,
-        recall_floor: service.recall_floor,
+        recall_floor: service.recall_floor.or(lowest).unwrap_or(Floor::BOTTOM),
         priority_stay: service.priority_stay,
         home_direction: motion.home_direction,
         park_after: dispatch.park_after,
@@ -124,7 +133,9 @@ pub(in crate::config) fn car_settings(tables: &Tables) -> CarSettings {
 
 pub(super) fn relate(tables: &Tables, check: &Checker<'_>) {
     let Tables { node, kinematics, motion, service, .. } = tables;
-    let (least, floors) = (kinematics.travel(1), node.floors.get());
+    let least = kinematics.travel(1);
+    let building = node.building(check, kinematics.floor_height);
+    let name = node.name(check);
     check.relate(
         motion.flight_limit.is_none_or(|limit| limit > least),
         &[
@@ -137,9 +148,12 @@ pub(super) fn relate(tables: &Tables, check: &Checker<'_>) {
         format_args!("longer than the time from rest to rest over one floor = {}", human(least)),
     );
     check.relate(
-        node.floors.contains(service.recall_floor),
+        service.recall_floor.is_none_or(|recall| {
+            building.floors().contains(recall)
+                && building.unserved(name.as_str()).all(|floor| floor != recall)
+        }),
         &["service.recall_floor", "floors"],
-        format_args!("below floors = {floors}"),
+        "a floor that the car serves",
     );
     check.relate(
         service.bypass_load < service.overload,

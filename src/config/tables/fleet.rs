@@ -1,5 +1,6 @@
 //! What concerns the fleet: `[dispatch]`, `[mesh]`, `[climate]`.
 
+use elevator_driver::{Floor, FloorCount};
 use elevator_fleet::climate::ClimateSettings;
 use elevator_fleet::dispatch::{Schedule, Strategy};
 use elevator_fleet::node::MeshTimes;
@@ -82,11 +83,12 @@ table! {
 }
 
 pub(super) fn relate(Tables { climate, dispatch, node, .. }: &Tables, check: &Checker<'_>) {
-    let (schedule, top) = (&dispatch.schedule, node.floors.top());
+    let schedule = &dispatch.schedule;
+    let top = node.floors.map_or(Floor::MAX, FloorCount::top);
     check.relate(
         schedule.top().is_none_or(|highest| highest <= top),
         &["dispatch.schedule", "floors"],
-        format_args!("of floors from 0 to {top}, because floors = {}", node.floors.get()),
+        format_args!("of floors from 0 to {top}"),
     );
     let covered = schedule.covered();
     check.relate(

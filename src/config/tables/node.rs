@@ -1,8 +1,10 @@
 //! What the node is, and where: the keys that are in no table.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use elevator_driver::{FloorCount, PanelUrl};
+use elevator_driver::{Building, FloorCount, PanelUrl};
+use elevator_fleet::car::CarSettings;
 use elevator_fleet::model::{FleetName, Mac, NodeId, Role};
 use elevator_fleet::wire::Protocol;
 
@@ -53,8 +55,13 @@ table! {
         /// The panel: a serial line, or an elevator server over TCP. Optional for a node without a
         /// car.
         panel: Option<PanelUrl> = Required("serial:///dev/ttyUSB0?baud=115200"),
-        /// The number of floors of the shaft, the same on every node.
-        floors: FloorCount = Required("4"),
+        /// The file that describes the building: the labels and heights of its floors, and the
+        /// floors that each car serves. A relative path counts from this file. The same on every
+        /// node.
+        building: Option<PathBuf> = Absent("equal floors, as many as `floors` says", "building.toml"),
+        /// The number of floors of the shaft, instead of `building`: they are labelled 0, 1, 2 …
+        /// from the bottom up, and every car serves all of them. The same on every node.
+        floors: Option<FloorCount> = Required("4"),
         /// The directory of the journal and the node's socket: one per node, on a disk that
         /// survives a power cut.
         data_dir: PathBuf = Required("/var/lib/liftmesh"),
@@ -73,6 +80,19 @@ impl Node {
         let name = self.car.as_ref().or(self.unit.as_ref());
         name.cloned().unwrap_or_else(|| check.stand_in::<NodeId>("car"))
     }
+
+    /// The building of the file, or one with so many floors of this height in metres.
+    pub(in crate::config) fn building(&self, check: &Checker<'_>, storey: f64) -> Arc<Building> {
+        check.building().cloned().unwrap_or_else(|| {
+            let floors = self.floors.unwrap_or(CarSettings::default().floors);
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "1 to 50 m"
+            )]
+            Arc::new(Building::uniform(floors, (storey * 1000.0).round() as u32))
+        })
+    }
 }
 
 pub(super) fn relate(Tables { node, .. }: &Tables, check: &Checker<'_>) {
@@ -90,6 +110,23 @@ pub(super) fn relate(Tables { node, .. }: &Tables, check: &Checker<'_>) {
     if check.is_usable("role") && node.role == Role::Cabin {
         check.require("panel");
     }
+    if node.building.is_none() {
+        check.require("floors");
+    }
+    check.relate(
+        node.building.is_none() || !check.is_given("floors"),
+        &["floors", "building"],
+        "left out, because building says it",
+    );
+    let name = node.name(check);
+    check.relate(
+        check.building().is_none_or(|building| {
+            let cars = building.cars();
+            cars.is_empty() || cars.iter().any(|served| served.car == name.as_str())
+        }),
+        &["car", "building"],
+        "one of the cars of the building",
+    );
     let (address, broadcast) = (&node.address, node.broadcast.ip());
     let is_right = broadcast.is_multicast() || broadcast.is_loopback() == address.is_loopback();
     let right = if address.is_loopback() {

@@ -15,7 +15,7 @@ use super::{CALLS, COMMANDS, SESSIONS};
 use crate::operator::tests::full_status;
 
 fn hall(floor: u8) -> Value {
-    json!({"kind": "hall", "floor": floor, "direction": "up"})
+    json!({"kind": "hall", "floor": floor.to_string(), "direction": "up"})
 }
 
 #[tokio::test]
@@ -111,8 +111,8 @@ async fn a_node_without_its_panel_is_live_and_not_ready() {
 #[tokio::test]
 async fn a_call_is_placed_once_and_never_withdrawn() {
     let side = Side::new(LOOPBACK);
-    let destination = json!({"kind": "destination", "from": 0, "to": 3});
-    let car = json!({"kind": "car", "car": "A", "floor": 2});
+    let destination = json!({"kind": "destination", "from": "0", "to": "3"});
+    let car = json!({"kind": "car", "car": "A", "floor": "2"});
     for (call, id, named) in [
         (hall(1), "hall-1-up", "hall call"),
         (destination, "destination-0-3", "destination call"),
@@ -151,12 +151,12 @@ async fn the_mode_of_a_car_is_set_and_on_record() {
     let mut side = Side::new(LOOPBACK);
     let mode = |mode: &str| json!({"kind": "mode", "car": "A", "mode": mode});
     let recall = |on: bool| json!({"kind": "fire_recall", "on": on});
-    let lock = |locked: bool| json!({"kind": "floor_lock", "floor": 3, "locked": locked});
-    let send = |floor: Option<u8>| json!({"kind": "priority", "car": "A", "floor": floor});
+    let lock = |locked: bool| json!({"kind": "floor_lock", "floor": "3", "locked": locked});
+    let send = |floor: Option<&str>| json!({"kind": "priority", "car": "A", "floor": floor});
     let power = |on: bool| json!({"kind": "emergency_power", "on": on, "car": "A"});
-    let to_car = json!({"call": {"kind": "car", "car": "A", "floor": 3}});
-    let session = json!({"floor": 3});
-    let priority = json!({"command": send(Some(2)), "operator": "J. Kovac"});
+    let to_car = json!({"call": {"kind": "car", "car": "A", "floor": "3"}});
+    let session = json!({"floor": "3"});
+    let priority = json!({"command": send(Some("2")), "operator": "J. Kovac"});
     for (command, (path, field), shown, refused) in [
         (
             mode("out-of-service"),
@@ -175,10 +175,10 @@ async fn the_mode_of_a_car_is_set_and_on_record() {
         (
             lock(true),
             ("/fleet", "/locked_floors"),
-            json!([3]),
+            json!(["3"]),
             &[(CALLS, &to_car, "floor_locked"), (SESSIONS, &session, "floor_locked")],
         ),
-        (send(Some(2)), ("/cars", "/0/priority"), json!(2), &[]),
+        (send(Some("2")), ("/cars", "/0/priority"), json!("2"), &[]),
         (send(None), ("/cars", "/0/priority"), Value::Null, &[]),
         (
             power(true),
@@ -211,21 +211,21 @@ async fn the_mode_of_a_car_is_set_and_on_record() {
 async fn access_control_lets_people_ride_to_a_locked_floor() {
     let side = Side::new(LOOPBACK);
     let lock = json!({
-        "command": {"kind": "floor_lock", "floor": 3, "locked": true}, "operator": "J. Kovac"
+        "command": {"kind": "floor_lock", "floor": "3", "locked": true}, "operator": "J. Kovac"
     });
     assert_eq!(side.json("POST", COMMANDS, OPERATE, &lock).await.0, 200);
-    let call = json!({"call": {"kind": "car", "car": "A", "floor": 3}, "access": true});
+    let call = json!({"call": {"kind": "car", "car": "A", "floor": "3"}, "access": true});
     assert_eq!(side.json("POST", CALLS, ACCESS, &call).await.0, 201);
     assert_eq!(side.json("POST", CALLS, CALL, &call).await.1["code"], "scope_missing");
-    let release = json!({"floor": 3, "seconds": 60});
+    let release = json!({"floor": "3", "seconds": 60});
     let released = side.json("POST", "/api/v1/cars/A/release", ACCESS, &release).await;
-    assert_eq!(released, (200, json!({"car": "A", "floor": 3, "seconds": 60})));
+    assert_eq!(released, (200, json!({"car": "A", "floor": "3", "seconds": 60})));
 }
 
 #[tokio::test]
 async fn a_request_to_another_node_is_told_its_address() {
     let side = Side::with(LOOPBACK, Some(full_status()), Vec::new());
-    let release = json!({"floor": 3, "seconds": 60});
+    let release = json!({"floor": "3", "seconds": 60});
     let clear = json!({"operator": "J. Kovac", "reason": "brake replaced"});
     for (path, token, body, code, address) in [
         ("peer-1/release", ACCESS, release, "other_node", "127.0.1.1"),
@@ -242,25 +242,25 @@ async fn a_request_to_another_node_is_told_its_address() {
 #[tokio::test]
 async fn a_robot_has_a_session_of_its_own() {
     let mut side = Side::new(LOOPBACK);
-    let body = json!({"car": "A", "floor": 2, "seconds": 60, "request_id": "one"});
+    let body = json!({"car": "A", "floor": "2", "seconds": 60, "request_id": "one"});
     let response = side.ask("POST", SESSIONS, CALL, &body).await;
     let path = response.headers()["location"].to_str().unwrap().to_owned();
     let (status, opened) = answer(response).await;
-    assert_eq!((status, &opened["state"], &opened["floor"]), (201, &json!("coming"), &json!(2)));
+    assert_eq!((status, &opened["state"], &opened["floor"]), (201, &json!("coming"), &json!("2")));
     assert_eq!(side.json("POST", SESSIONS, CALL, &body).await, (200, opened.clone()));
-    let reused = json!({"floor": 1, "request_id": "one"});
+    let reused = json!({"floor": "1", "request_id": "one"});
     assert_eq!(side.json("POST", SESSIONS, CALL, &reused).await.1["code"], "request_id_reused");
-    let (_, queued) = side.json("POST", SESSIONS, ACCESS, &json!({"car": "A", "floor": 0})).await;
+    let (_, queued) = side.json("POST", SESSIONS, ACCESS, &json!({"car": "A", "floor": "0"})).await;
     assert_eq!(queued["state"], "queued", "{queued}");
     let second = format!("{SESSIONS}/{}", queued["id"].as_str().unwrap());
 
-    let next = json!({"floor": 3});
+    let next = json!({"floor": "3"});
     for (method, body) in [("PUT", &next), ("DELETE", &Value::Null)] {
         let (status, other) = side.json(method, &path, ACCESS, body).await;
         assert_eq!((status, &other["code"]), (403, &json!("other_owner")), "{method}");
     }
     let (status, moved) = side.json("PUT", &path, CALL, &next).await;
-    assert_eq!((status, &moved["floor"]), (200, &json!(3)), "{moved}");
+    assert_eq!((status, &moved["floor"]), (200, &json!("3")), "{moved}");
     assert_eq!(side.get(&path).await, moved);
     for (path, token, reason) in [(&path, CALL, "done"), (&second, OPERATE, "operator")] {
         for _ in 0..2 {
@@ -277,7 +277,7 @@ async fn a_robot_has_a_session_of_its_own() {
 #[tokio::test]
 async fn a_robot_calls_a_car_and_withdraws_the_call() {
     let side = Side::new(LOOPBACK);
-    let trip = json!({"kind": "robot", "from": 1, "to": 3, "car": "A", "seconds": 1});
+    let trip = json!({"kind": "robot", "from": "1", "to": "3", "car": "A", "seconds": 1});
     let body = json!({"call": trip, "request_id": "one"});
     let (status, placed) = side.json("POST", CALLS, CALL, &body).await;
     assert_eq!((status, &placed["call"], &placed["id"]), (201, &trip, &placed["receipt"]));
@@ -285,7 +285,7 @@ async fn a_robot_calls_a_car_and_withdraws_the_call() {
     let clash = json!({"call": hall(1), "request_id": "one"});
     assert_eq!(side.json("POST", CALLS, CALL, &clash).await.1["code"], "request_id_reused");
     let receipt = placed["receipt"].as_str().unwrap();
-    assert_eq!(side.get(&format!("{SESSIONS}/{receipt}")).await["to"], 3);
+    assert_eq!(side.get(&format!("{SESSIONS}/{receipt}")).await["to"], "3");
     let path = format!("{CALLS}/{receipt}");
     let open = side.get(&path).await;
     assert_eq!((&open["state"], &open["car"]), (&json!("being_served"), &json!("A")), "{open}");
@@ -344,18 +344,18 @@ const REFUSED: &str = r#"
 401 token_unknown POST /api/v1/calls stolen
 403 scope_missing POST /api/v1/calls view
 400 malformed POST /api/v1/calls call
-422 no_such_button POST /api/v1/calls call {"call": {"kind": "hall", "floor": 3, "direction": "up"}}
+422 no_such_button POST /api/v1/calls call {"call": {"kind": "hall", "floor": "3", "direction": "up"}}
 400 malformed POST /api/v1/calls call {"call": {"kind": "hall"}}
-422 unknown_car POST /api/v1/calls call {"call": {"kind": "car", "car": "Z", "floor": 1}}
-422 no_such_button POST /api/v1/calls call {"call": {"kind": "robot", "from": 2, "to": 2}}
+422 unknown_car POST /api/v1/calls call {"call": {"kind": "car", "car": "Z", "floor": "1"}}
+422 no_such_button POST /api/v1/calls call {"call": {"kind": "robot", "from": "2", "to": "2"}}
 404 not_open GET /api/v1/calls/hall-77-up -
 404 not_open GET /api/v1/calls/000000000000000000000000 -
 404 not_open DELETE /api/v1/calls/hall-77-up call
 400 malformed DELETE /api/v1/calls/%ff call
-422 no_such_button POST /api/v1/sessions call {"floor": 4}
-422 unknown_car POST /api/v1/sessions call {"floor": 1, "car": "Z"}
-400 malformed POST /api/v1/sessions call {"floor": 1, "seconds": 121}
-403 scope_missing POST /api/v1/sessions call {"floor": 1, "access": true}
+422 no_such_button POST /api/v1/sessions call {"floor": "4"}
+422 unknown_car POST /api/v1/sessions call {"floor": "1", "car": "Z"}
+400 malformed POST /api/v1/sessions call {"floor": "1", "seconds": 121}
+403 scope_missing POST /api/v1/sessions call {"floor": "1", "access": true}
 400 malformed POST /api/v1/sessions call {}
 404 not_open GET /api/v1/sessions/x -
 404 not_open DELETE /api/v1/sessions/x call
@@ -365,11 +365,11 @@ const REFUSED: &str = r#"
 409 no_fire_recall POST /api/v1/commands operate {"operator": "K", "command": {"kind": "fire_recall", "on": false}}
 422 unknown_car POST /api/v1/commands operate {"operator": "K", "command": {"kind": "mode", "car": "Z", "mode": "in-service"}}
 400 malformed POST /api/v1/commands operate {"operator": "K", "command": {"kind": "mode", "car": "A", "mode": "priority"}}
-422 no_such_button POST /api/v1/commands operate {"operator": "K", "command": {"kind": "floor_lock", "floor": 4, "locked": true}}
+422 no_such_button POST /api/v1/commands operate {"operator": "K", "command": {"kind": "floor_lock", "floor": "4", "locked": true}}
 400 malformed POST /api/v1/commands operate {"operator": "K", "command": {"kind": "priority"}}
 503 no_journal GET /api/v1/audit operate
-400 malformed POST /api/v1/cars/A/release access {"floor": 1, "seconds": 61}
-422 unknown_car POST /api/v1/cars/Z/release access {"floor": 1, "seconds": 60}
+400 malformed POST /api/v1/cars/A/release access {"floor": "1", "seconds": 61}
+422 unknown_car POST /api/v1/cars/Z/release access {"floor": "1", "seconds": 60}
 409 nothing_to_clear POST /api/v1/cars/A/clear-hang operate {"operator": "K", "reason": "brake replaced"}
 422 unknown_car POST /api/v1/cars/Z/clear-hang operate {"operator": "K", "reason": "brake replaced"}
 "#;

@@ -96,7 +96,7 @@ impl Brain {
                 nonce: Nonce(1),
             },
             election: ElectionSettings::of(Protocol::LowestIp),
-            floors,
+            building: Arc::new(floors.into()),
             mesh: MeshTimes::default(),
             car: Some(CarSettings::new(floors)),
             climate: ClimateSettings::default(),

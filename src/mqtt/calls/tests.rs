@@ -49,7 +49,7 @@ fn desk(taken: Taken, tasks: &mut JoinSet<()>) -> Desk {
 
 /// A call for hall 1 up, as in the status of a busy node.
 fn message(id: Option<&str>, floor: u8, number: u16, answer_to: &str) -> Publish {
-    let mut call = json!({"call": {"kind": "hall", "floor": floor, "direction": "up"}});
+    let mut call = json!({"call": {"kind": "hall", "floor": floor.to_string(), "direction": "up"}});
     if let Some(id) = id {
         call["request_id"] = id.into();
     }
@@ -108,8 +108,8 @@ async fn the_fleet_remembers_a_request_where_its_answers_go() {
 
 #[tokio::test]
 async fn what_a_robot_asks_for_is_acknowledged_once_it_outlives_the_node() {
-    let trip = json!({"call": {"kind": "robot", "from": 0, "to": 3}, "request_id": "1"});
-    let session = json!({"open": {"floor": 3, "request_id": "1"}});
+    let trip = json!({"call": {"kind": "robot", "from": "0", "to": "3"}, "request_id": "1"});
+    let session = json!({"open": {"floor": "3", "request_id": "1"}});
     for (inbox, asked) in [(Inbox::Calls, trip), (Inbox::Sessions, session)] {
         let mut tasks = JoinSet::new();
         let mut desk = desk(Taken::Placed, &mut tasks);
@@ -126,7 +126,7 @@ async fn what_a_robot_asks_for_is_acknowledged_once_it_outlives_the_node() {
         // It has a name that those have with whom its answers go.
         let id = &said["id"];
         for (answer_to, code) in [("robot", "not_open"), ("other", "other_owner")] {
-            for change in [json!({"go": {"id": id, "floor": 2}}), json!({"end": {"id": id}})] {
+            for change in [json!({"go": {"id": id, "floor": "2"}}), json!({"end": {"id": id}})] {
                 let mut message = self::message(None, 1, 8, answer_to);
                 message.payload = change.to_string().into();
                 let (handled, said) = ask(&mut desk, Inbox::Sessions, &message).await;
@@ -141,7 +141,7 @@ async fn what_a_robot_asks_for_is_acknowledged_once_it_outlives_the_node() {
 async fn what_can_not_be_read_or_be_had_is_refused() {
     let mut tasks = JoinSet::new();
     let mut desk = desk(Taken::Placed, &mut tasks);
-    let good = r#"{"call":{"kind":"hall","floor":1,"direction":"up"}}"#;
+    let good = r#"{"call":{"kind":"hall","floor":"1","direction":"up"}}"#;
     let long = good.replace("}}", &format!("}},\"request_id\":\"{}\"}}", "i".repeat(65)));
     let stranger = "0000000000000000000000aa";
     for (inbox, payload, code) in [
@@ -150,12 +150,12 @@ async fn what_can_not_be_read_or_be_had_is_refused() {
         (Inbox::Calls, &"[".repeat(4000), "malformed"),
         (Inbox::Calls, &long, "malformed"),
         (Inbox::Calls, &format!("{good}{}", " ".repeat(5000)), "too_large"),
-        (Inbox::Calls, &good.replace('1', "255"), "no_such_button"),
-        (Inbox::Calls, r#"{"call":{"kind":"robot","from":0,"to":3}}"#, "malformed"),
-        (Inbox::Sessions, r#"{"open":{"floor":1,"request_id":""}}"#, "malformed"),
-        (Inbox::Sessions, r#"{"open":{"floor":1,"request_id":"1","access":true}}"#, "malformed"),
-        (Inbox::Sessions, r#"{"open":{"floor":1,"request_id":"1","more":1}}"#, "malformed"),
-        (Inbox::Sessions, r#"{"go":{"id":"x","floor":1}}"#, "not_open"),
+        (Inbox::Calls, &good.replace('1', "255"), "malformed"),
+        (Inbox::Calls, r#"{"call":{"kind":"robot","from":"0","to":"3"}}"#, "malformed"),
+        (Inbox::Sessions, r#"{"open":{"floor":"1","request_id":""}}"#, "malformed"),
+        (Inbox::Sessions, r#"{"open":{"floor":"1","request_id":"1","access":true}}"#, "malformed"),
+        (Inbox::Sessions, r#"{"open":{"floor":"1","request_id":"1","more":1}}"#, "malformed"),
+        (Inbox::Sessions, r#"{"go":{"id":"x","floor":"1"}}"#, "not_open"),
         (Inbox::Sessions, &format!(r#"{{"end":{{"id":"{stranger}"}}}}"#), "other_owner"),
     ] {
         let mut message = message(None, 1, 7, "robot");
@@ -177,7 +177,7 @@ async fn what_can_not_be_read_or_be_had_is_refused() {
     assert_eq!(handled.answer.expect("an answer").properties.correlation_data, None);
     // Nobody would be told the name of the session, which would hold a car.
     let mut message = self::message(None, 1, 7, "liftmesh/north/fleet");
-    message.payload = r#"{"open":{"floor":3,"request_id":"1"}}"#.into();
+    message.payload = r#"{"open":{"floor":"3","request_id":"1"}}"#.into();
     assert!(desk.push(Inbox::Sessions, &message));
     let handled = desk.place_next().await.expect("an answer").expect("a request");
     assert_eq!(handled.outcome, CallOutcome::Refused);

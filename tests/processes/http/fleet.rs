@@ -46,7 +46,7 @@ fn a_token_counts_at_every_node_until_any_revokes_it() {
 
     // A is away while the token is revoked, and must not bring it back. Its session ends with it.
     building.kill("A");
-    let asked = json!({"car": "B", "floor": 2, "seconds": 60});
+    let asked = json!({"car": "B", "floor": "2", "seconds": 60});
     let b = serving(&building, 2);
     let session = post(b, "/api/v1/sessions", &kiosk, &asked).json();
     let session = format!("/api/v1/sessions/{}", session["id"].as_str().expect("an id"));
@@ -80,7 +80,7 @@ fn a_token_counts_at_every_node_until_any_revokes_it() {
 
 /// Calls for the bearer of a token, at a node of this number.
 fn place(building: &Building, number: u8, token: &str, floor: u8, request_id: &str) -> Answer {
-    let call = json!({"kind": "hall", "floor": floor, "direction": "down"});
+    let call = json!({"kind": "hall", "floor": floor.to_string(), "direction": "down"});
     let body = json!({"call": call, "request_id": request_id});
     post(serving(building, number), "/api/v1/calls", token, &body)
 }
@@ -113,7 +113,7 @@ fn calls_and_their_client_survive_the_death_of_the_master() {
 
     let mut events = Events::follow(serving(&building, 2), promised.id.as_deref());
     assert_eq!(events.next().kind, "state");
-    let mut awaited = vec![("served", 3), ("placed", 1), ("promised", 1), ("served", 1)];
+    let mut awaited = vec![("served", "3"), ("placed", "1"), ("promised", "1"), ("served", "1")];
     while !awaited.is_empty() {
         // A state comes every 2 s: by then all that was kept has come.
         let Message { kind, data, .. } = events.next();

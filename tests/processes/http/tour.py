@@ -42,14 +42,14 @@ if step == "begin":
     told(give_command.sync(client=client, body=GiveCommand.from_dict(command)))
     records = told(list_audit_records.sync(client=client))
     assert any(record.additional_properties.get("key") == "mode/C" for record in records), records
-    refused = place_call.sync(client=client, body=PlaceCall.from_dict({"call": {"kind": "hall", "floor": 3, "direction": "up"}}))
+    refused = place_call.sync(client=client, body=PlaceCall.from_dict({"call": {"kind": "hall", "floor": "3", "direction": "up"}}))
     assert isinstance(refused, Problem) and refused.code == "no_such_button", refused
 
-    session = told(open_session.sync(client=client, body=OpenSession(floor=0, car="B", request_id="ride")))
+    session = told(open_session.sync(client=client, body=OpenSession(floor="0", car="B", request_id="ride")))
     wait("the car is there", lambda: told(get_session.sync(session.id, client=client)).state == "open")
     assert told(end_session.sync(session.id, client=client)).reason == "done"
 
-    wish = {"call": {"kind": "hall", "floor": 3, "direction": "down"}, "request_id": "errand"}
+    wish = {"call": {"kind": "hall", "floor": "3", "direction": "down"}, "request_id": "errand"}
     placed = told(place_call.sync(client=client, body=PlaceCall.from_dict(wish)))
     assert told(place_call.sync(client=client, body=PlaceCall.from_dict(wish))).receipt == placed.receipt
     wait("it is promised", lambda: all(order.promised for order in told(list_orders.sync(client=client))))

@@ -56,7 +56,7 @@ fn building(names: &[&'static str], broker: &Broker) -> (Building, Ear) {
 }
 
 fn hall(floor: u8, direction: &str) -> Value {
-    json!({"kind": "hall", "floor": floor, "direction": direction})
+    json!({"kind": "hall", "floor": floor.to_string(), "direction": direction})
 }
 
 /// How often a call was seen served, in the events of all masters.

@@ -43,7 +43,7 @@ fn parse(entry: &str) -> Option<Entry> {
     words.next_if_eq(&"park")?;
     let mut floors = Vec::new();
     while let Some(word) = words.next_if(|word| *word != "cars") {
-        floors.push(Floor::try_from(word.parse::<u8>().ok()?).ok()?);
+        floors.push(word.parse::<Floor>().ok()?);
     }
     let cars = match words.next() {
         Some(_) => Some(words.next()?.parse().ok().filter(|number| *number > 0)?),

@@ -54,7 +54,7 @@ impl Node {
     #[must_use]
     pub fn new(settings: NodeSettings) -> Self {
         let hello = settings.hello();
-        let NodeSettings { identity, election, floors: _, mesh, car, climate, restored, seed } =
+        let NodeSettings { identity, election, building, mesh, car, climate, restored, seed } =
             settings;
         let flight_times = &restored.flight_times;
         let climate = climate.requested_every(election.request_period());
@@ -66,7 +66,7 @@ impl Node {
         }
         let leadership = Leadership::new(election, &hello, health, term, mesh);
         let rule = leadership.profile().link_rule;
-        let peers = Peers::new(hello.clone(), identity.link_port, mesh, rule);
+        let peers = Peers::new(hello.clone(), building, identity.link_port, mesh, rule);
         let rotates = leadership.profile().rotates;
         let store = Store::new(hello.clone(), &restored, rotates);
         let (settings, own) = (store.settings(), &hello.node);

@@ -5,7 +5,7 @@ use elevator_driver::{Button, Trip};
 use crate::car;
 use crate::model::{Call, Dot, HallCall, Timestamp};
 use crate::node::{Node, OrderRefused};
-use crate::services::access::{Access, refusing_mode};
+use crate::services::access::{Access, refusing_mode, unserved};
 
 /// A press of a button of the panel, or a destination given at its kiosk.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,7 +28,10 @@ impl Node {
     /// In a fire recall the buttons place no orders (ASME A17.1, phase I).
     pub(in crate::node) fn press(&mut self, button: Button, now: Timestamp) -> Press {
         let call = Call::of_button(button, &self.hello.node);
-        if let Button::Car(floor) = button {
+        let is_served = unserved(&self.bank(now), &call).is_none();
+        if let Button::Car(floor) = button
+            && is_served
+        {
             // A lock holds against calls: a command in a fire or in a car out of service passes it.
             let bank = self.bank(now);
             let is_locked = refusing_mode(&bank, &call).is_none()

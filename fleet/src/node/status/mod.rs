@@ -9,7 +9,7 @@ use core::net::Ipv4Addr;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use elevator_driver::{Floor, FloorCount};
+use elevator_driver::{Building, Floor};
 use serde::{Deserialize, Serialize};
 
 pub use self::view::FollowedCall;
@@ -62,9 +62,10 @@ pub struct Status {
     pub election: Protocol,
     /// The election protocol's own state.
     pub election_state: Vec<Detail>,
-    /// The number of floors.
-    #[cfg_attr(feature = "schema", schema(value_type = u8))]
-    pub floors: FloorCount,
+    /// The floors, and the cars that do not serve all of them.
+    #[serde(with = "crate::json::building")]
+    #[cfg_attr(feature = "schema", schema(value_type = crate::json::BuildingForm))]
+    pub building: Building,
     /// Time since the node started.
     #[serde(with = "seconds")]
     #[cfg_attr(feature = "schema", schema(value_type = f64))]
@@ -184,7 +185,7 @@ pub struct ScheduleStatus {
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = Access))]
 pub struct AccessStatus {
     /// The floors to which calls need a right of access.
-    #[cfg_attr(feature = "schema", schema(value_type = Vec<u8>))]
+    #[cfg_attr(feature = "schema", schema(value_type = Vec<String>))]
     pub locked: Vec<Floor>,
     /// Those that are open in the node's own car for now.
     pub released: Vec<ReleaseStatus>,
@@ -196,7 +197,7 @@ pub struct AccessStatus {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = ReleasedFloor))]
 pub struct ReleaseStatus {
-    #[cfg_attr(feature = "schema", schema(value_type = u8))]
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub floor: Floor,
     /// For how long still.
     #[serde(with = "seconds")]

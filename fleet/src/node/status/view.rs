@@ -3,7 +3,7 @@
 use core::net::Ipv4Addr;
 use std::collections::{BTreeMap, BTreeSet};
 
-use elevator_driver::{Floor, PanelOutputs};
+use elevator_driver::{Building, Floor, PanelOutputs};
 
 use super::{
     AccessStatus, ConflictStatus, DispatchStatus, FleetKeysStatus, HangStatus, LostStatus,
@@ -37,6 +37,11 @@ pub enum FollowedCall {
 
 impl Node {
     /// The node's identity and configuration, as sent to peers.
+    #[must_use]
+    pub fn building(&self) -> &Building {
+        self.peers.membership.building()
+    }
+
     #[must_use]
     pub fn hello(&self) -> &Hello {
         &self.hello
@@ -143,7 +148,7 @@ impl Node {
             mac: hello.mac,
             election: hello.protocol,
             election_state: self.election_details(),
-            floors: hello.floors,
+            building: self.building().clone(),
             uptime: now.since_start(),
             node_state: self.leadership.node_state().clone(),
             state_since: now.since(self.leadership.node_state_since()),

@@ -150,7 +150,8 @@ fn a_destination_call_of_another_car_stays_open() {
 #[test]
 fn the_trips_of_a_node_are_bounded() {
     let floors = FloorCount::new(40).expect("floors");
-    let of = |index| NodeSettings { floors, ..settings(index, 1) };
+    let building = Arc::new(Building::from(floors));
+    let of = |index| NodeSettings { building: building.clone(), ..settings(index, 1) };
     let (mut node, peer, now) = (started(of(1)), Node::new(of(2)), Timestamp::START);
     let from = |from: Floor| floors.floors().filter_map(move |to| HallCall::to(from, to));
     let trips: Vec<HallCall> = floors.floors().flat_map(from).collect();

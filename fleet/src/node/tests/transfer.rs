@@ -49,7 +49,8 @@ fn with(index: u8, records: Vec<Record>) -> Node {
 
 fn with_all(index: u8, restored: Restored) -> Node {
     let floors = FloorCount::new(FLOORS).expect("floors");
-    started(NodeSettings { floors, restored, ..settings(index, 1) })
+    let building = Arc::new(floors.into());
+    started(NodeSettings { building, restored, ..settings(index, 1) })
 }
 
 /// A frame as it comes out at the other end of a link.

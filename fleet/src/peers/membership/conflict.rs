@@ -4,6 +4,7 @@ use core::net::Ipv4Addr;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use elevator_driver::Building;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{Hello, Timestamp};
@@ -30,8 +31,8 @@ pub(crate) struct Conflict {
 pub enum ConflictKind {
     Name,
     Address,
-    /// A node has another number of floors.
-    Floors,
+    /// A node has another building.
+    Building,
     /// A node elects by another protocol.
     Election,
     /// A node speaks another version of the wire protocol.
@@ -47,7 +48,7 @@ pub enum ConflictKind {
 
 /// Why a node that says this can't be a peer of this one.
 #[must_use]
-pub fn misfit(own: &Hello, hello: &Hello) -> Option<(ConflictKind, String)> {
+pub fn misfit(own: &Hello, building: &Building, hello: &Hello) -> Option<(ConflictKind, String)> {
     let Hello { fleet, node, address, floors, protocol, .. } = hello;
     let (kind, what) = if *fleet != own.fleet {
         let what =
@@ -57,7 +58,11 @@ pub fn misfit(own: &Hello, hello: &Hello) -> Option<(ConflictKind, String)> {
         (ConflictKind::Name, format!("another node, at {address}, is also named {node}"))
     } else if *floors != own.floors {
         let (floors, own) = (floors.get(), own.floors.get());
-        (ConflictKind::Floors, format!("node {node} has {floors} floors, but this one has {own}"))
+        (ConflictKind::Building, format!("node {node} has {floors} floors, but this one has {own}"))
+    } else if hello.building != own.building {
+        let lines = own.building.differences(hello.building, building);
+        let lines = if lines.is_empty() { "it has more cars".to_owned() } else { lines.join("; ") };
+        (ConflictKind::Building, format!("node {node} has another building than this one: {lines}"))
     } else if *protocol != own.protocol {
         let own = own.protocol;
         let what = format!("node {node} uses election {protocol}, but this one uses {own}");

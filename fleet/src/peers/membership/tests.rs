@@ -1,7 +1,7 @@
 use elevator_driver::FloorCount;
 
 use super::*;
-use crate::model::{FleetName, Mac, NodeState, Protocol, Role, Term};
+use crate::model::{BuildingHash, FleetName, Mac, NodeState, Protocol, Role, Term};
 use crate::peers::beacon::{MOST_ECHOES, STRANGERS_ECHOED};
 use crate::wire::codec::WireError;
 use crate::wire::{Delta, Echo};
@@ -19,6 +19,7 @@ fn hello(node: &str, address: u8, nonce: u64) -> Hello {
         address,
         nonce: Nonce(nonce),
         floors: FloorCount::new(4).expect("floors"),
+        building: BuildingHash::default(),
         protocol: Protocol::LowestIp,
         mac: Mac::of(address),
         role: Role::Cabin,
@@ -61,9 +62,13 @@ fn sends(members: &mut Membership, sequence: u64, now: Timestamp) {
     members.sent(sequence, MeshTimes::default().beacon_period, now);
 }
 
+fn building() -> Arc<Building> {
+    Arc::new(FloorCount::new(4).expect("floors").into())
+}
+
 /// Node A, which has sent one beacon.
 fn members() -> Membership {
-    let mut members = Membership::new(hello("A", 1, 1), MeshTimes::default());
+    let mut members = Membership::new(hello("A", 1, 1), building(), MeshTimes::default());
     sends(&mut members, 1, at(1_000));
     members
 }
@@ -129,7 +134,7 @@ fn conflicts_are_listed_while_they_show() {
     assert_eq!(hear(WireError::Version(9)), None, "reported once");
     assert_eq!(hear(WireError::Key(7)), None, "listed only");
     let listed: Vec<_> = members.conflicts().recent(now).map(|(_, c)| c.kind).collect();
-    for kind in [K::Name, K::Address, K::Floors, K::Election, K::Version, K::Key, K::Fleet] {
+    for kind in [K::Name, K::Address, K::Building, K::Election, K::Version, K::Key, K::Fleet] {
         assert!(listed.contains(&kind), "{kind:?}");
     }
     let later = now + Duration::from_mins(1);

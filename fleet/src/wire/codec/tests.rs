@@ -9,8 +9,8 @@ use crate::dispatch::tests::{call as hall, node};
 use crate::election::Message;
 use crate::election::testing::floor;
 use crate::model::{
-    Call, CarPhase, CarView, Dot, FleetName, HallCall, Mac, Mode, NodeState, Protocol, Role, Term,
-    Timestamp,
+    BuildingHash, Call, CarPhase, CarView, Dot, FleetName, HallCall, Mac, Mode, NodeState,
+    Protocol, Role, Term, Timestamp,
 };
 use crate::settings::{Key, Register, Setting, Settings, Version, Why, Words};
 use crate::store::{OrderStore, Record, RecordState, Service};
@@ -46,6 +46,7 @@ fn hello() -> Hello {
         address: Ipv4Addr::new(192, 168, 1, 11),
         nonce: Nonce(1000),
         floors: FloorCount::new(4).expect("a count"),
+        building: BuildingHash::default(),
         protocol: Protocol::LowestIp,
         mac: Mac([2, 0, 192, 168, 1, 11]),
         role: Role::Cabin,
@@ -231,11 +232,12 @@ fn values_that_their_types_do_not_have_are_malformed() {
     assert!(matches!(decode_frame(&sealed(&[255; 40])), Err(WireError::Malformed(_))));
     let trailing = [body, &[0]].concat();
     assert_eq!(decode_frame(&sealed(&trailing)), Err(bad_encoding()));
-    // The fleet's name starts at 2 (frame kind, length), the node's at 8; floors, protocol,
-    // the six bytes of the MAC address and the role end the body.
+    // The fleet's name starts at 2 (frame kind, length), the node's at 8; floors, 32
+    // bytes about the building, protocol, six of the MAC address and the role end the body.
     let role = body.len() - 1;
     let protocol = role - 7;
-    let floors = [(protocol - 1, 1), (protocol - 1, 255)];
+    let floors = protocol - 33;
+    let floors = [(floors, 1), (floors, 255)];
     let others = [(2, b' '), (8, b'/'), (1, 0), (protocol, 77), (role, 3)];
     for (at, value) in floors.into_iter().chain(others) {
         let mut wrong = body.to_vec();

@@ -1,0 +1,90 @@
+//! The JSON form of a building. Its file has the same.
+
+use elevator_driver::vocabulary::{BuildingError, Landing, Served};
+use elevator_driver::{Building, Floor};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// What a building is in JSON.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = Building))]
+pub struct BuildingForm {
+    /// The floors from the lowest up.
+    pub floors: Vec<LandingForm>,
+    /// The cars that do not serve every floor, or all of them; empty if every car does.
+    pub cars: Vec<ServedForm>,
+}
+
+/// A floor as people know it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = Landing))]
+pub struct LandingForm {
+    pub label: String,
+    /// Its height above the lowest floor, in metres.
+    pub height: f64,
+}
+
+/// A car and where it stops.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = ServedFloors))]
+pub struct ServedForm {
+    pub name: String,
+    /// The labels of the floors at which it stops.
+    pub serves: Vec<String>,
+}
+
+impl From<&Building> for BuildingForm {
+    fn from(building: &Building) -> Self {
+        let label = |floor: &Floor| building.label(*floor).map(str::to_owned);
+        let cars = building.cars().iter().map(|Served { car, floors }| ServedForm {
+            name: car.clone(),
+            serves: floors.iter().filter_map(label).collect(),
+        });
+        let floors = building.landings().iter().map(|Landing { label, height }| LandingForm {
+            label: label.clone(),
+            height: f64::from(*height) / 1000.0,
+        });
+        Self { floors: floors.collect(), cars: cars.collect() }
+    }
+}
+
+impl TryFrom<BuildingForm> for Building {
+    type Error = BuildingError;
+
+    fn try_from(form: BuildingForm) -> Result<Self, BuildingError> {
+        let mut landings = Vec::new();
+        for (floor, LandingForm { label, height }) in form.floors.into_iter().enumerate() {
+            let millimetres = (height * 1000.0).round();
+            if !(0.0..=f64::from(u32::MAX)).contains(&millimetres) {
+                return Err(BuildingError::Height { floor, label });
+            }
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "in range"
+            )]
+            landings.push(Landing { label, height: millimetres as u32 });
+        }
+        // A wrong label is named as such, rather than where a car serves it.
+        Self::new(landings.clone(), Vec::new())?;
+        let served = |(car, ServedForm { name, serves }): (usize, ServedForm)| {
+            let floor = |label: String| {
+                let index = landings.iter().position(|landing: &Landing| landing.label == label);
+                let floor = index.and_then(|index| u8::try_from(index).ok()?.try_into().ok());
+                floor.ok_or(BuildingError::NoFloor { car, label })
+            };
+            let floors = serves.into_iter().map(floor).collect::<Result<_, _>>()?;
+            Ok(Served { car: name, floors })
+        };
+        let cars = form.cars.into_iter().enumerate().map(served).collect::<Result<_, _>>()?;
+        Self::new(landings, cars)
+    }
+}
+
+pub(crate) fn serialize<S: Serializer>(building: &Building, to: S) -> Result<S::Ok, S::Error> {
+    BuildingForm::from(building).serialize(to)
+}
+
+pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Building, D::Error> {
+    BuildingForm::deserialize(from)?.try_into().map_err(D::Error::custom)
+}

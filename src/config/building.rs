@@ -1,0 +1,146 @@
+//! The building file: floors from the bottom up, and the floors that each car serves.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use elevator_driver::Building;
+use elevator_driver::vocabulary::Place;
+use elevator_fleet::json::{BuildingForm, LandingForm, ServedForm};
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::ConfigError;
+use super::layer::origin;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Form {
+    floors: Vec<Spanned<FloorForm>>,
+    #[serde(default)]
+    cars: Vec<Spanned<CarForm>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FloorForm {
+    label: String,
+    /// Metres above the lowest floor.
+    height: f64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CarForm {
+    name: String,
+    /// Labels; without it the car serves every floor.
+    serves: Option<Vec<String>>,
+}
+
+/// Reads a building. An error names the file, the line and the column.
+pub(super) fn read(path: &Path) -> Result<Arc<Building>, ConfigError> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|source| ConfigError::Building { path: path.to_owned(), source })?;
+    parse(&path.display().to_string(), &text).map(Arc::new)
+}
+
+fn parse(file: &str, text: &str) -> Result<Building, ConfigError> {
+    let wrong = |place: usize, message: String| ConfigError::Floors {
+        origin: origin(file, text, place),
+        message,
+    };
+    let Form { floors, cars } = toml::from_str(text).map_err(|error| {
+        let place = error.span().map_or(0, |span| span.start);
+        wrong(place, error.message().trim().replace('\n', ", "))
+    })?;
+    let labels: Vec<String> = floors.iter().map(|floor| floor.get_ref().label.clone()).collect();
+    let landing = |floor: &Spanned<FloorForm>| LandingForm {
+        label: floor.get_ref().label.clone(),
+        height: floor.get_ref().height,
+    };
+    let served = |car: &Spanned<CarForm>| ServedForm {
+        name: car.get_ref().name.clone(),
+        serves: car.get_ref().serves.clone().unwrap_or_else(|| labels.clone()),
+    };
+    let form = BuildingForm {
+        floors: floors.iter().map(landing).collect(),
+        cars: cars.iter().map(served).collect(),
+    };
+    Building::try_from(form).map_err(|error| {
+        let place = match error.place() {
+            Place::Whole => 0,
+            Place::Floor(floor) => floors[floor].span().start,
+            Place::Car(car) => cars[car].span().start,
+        };
+        wrong(place, error.to_string())
+    })
+}
+
+/// Where a file says its building is: relative to that file.
+pub(super) fn beside(file: &Path, building: &str) -> PathBuf {
+    file.parent().unwrap_or(Path::new("")).join(building)
+}
+
+#[cfg(test)]
+mod tests {
+    use elevator_driver::Floor;
+    use elevator_driver::vocabulary::Landing;
+
+    use super::*;
+
+    const STREET: &str = "\
+[[floors]]
+label = \"B1\"
+height = 0.0
+
+[[floors]]
+label = \"G\"
+height = 3.2
+
+[[floors]]
+label = \"1\"
+height = 7.4
+
+[[cars]]
+name = \"A\"
+
+[[cars]]
+name = \"B\"
+serves = [\"G\", \"1\"]
+";
+
+    #[test]
+    fn a_file_describes_a_building() {
+        let building = parse("building.toml", STREET).unwrap();
+        assert_eq!(building.landings()[2], Landing { label: "1".to_owned(), height: 7_400 });
+        assert_eq!(building.unserved("B").collect::<Vec<_>>(), [Floor::BOTTOM]);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_its_line() {
+        for (right, wrong, message) in [
+            ("label = \"1\"", "label = \"G\"", "9:1: another floor is labelled \"G\" too"),
+            ("label = \"1\"", "label = \"1 st\"", "9:1: the label \"1 st\" is wrong; expected"),
+            ("height = 7.4", "height = 3.2", "9:1: floor \"1\" must be above the one before it"),
+            ("height = 7.4", "height = 307", "9:1: floor \"1\" must be above the one before it"),
+            ("height = 0.0", "height = -1.0", "1:1: floor \"B1\" must be above"),
+            ("height = 0.0\n", "", "1:1: missing field `height`"),
+            ("height = 7.4", "height = 7.4\ndoors = 1", "12:1: unknown field `doors`"),
+            (
+                "\"G\", \"1\"]",
+                "\"G\", \"2\"]",
+                "16:1: there is no floor \"2\" for this car to serve",
+            ),
+            ("\"G\", \"1\"]", "\"G\"]", "16:1: car \"B\" serves fewer than two floors"),
+            (
+                "name = \"A\"",
+                "name = \"A\"\nserves = [\"G\", \"1\"]",
+                "1:1: no car serves floor \"B1\"",
+            ),
+        ] {
+            let text = STREET.replacen(right, wrong, 1);
+            let error = parse("building.toml", &text).expect_err(wrong).to_string();
+            let expected = format!("building.toml:{message}");
+            assert!(error.starts_with(&expected), "{error:?} instead of {expected:?}");
+        }
+    }
+}
