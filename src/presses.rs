@@ -60,6 +60,7 @@ impl PressLog {
             Ok(Pressed::Order(press)) => (Some(press), PressFate::Open { promised: false }),
             Ok(Pressed::Absorbed) => (None, PressFate::Absorbed),
             Ok(Pressed::Command) => (None, PressFate::Command),
+            Ok(Pressed::Cancelled) => (None, PressFate::Cancelled),
             Err(refused) => (None, PressFate::Refused { reason: refused.to_string() }),
         };
         let latest = self.ring.iter_mut().rev().find(|entry| entry.call == call);

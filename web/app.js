@@ -1,6 +1,6 @@
 // The frame around the pages: navigation, the state of the connection, messages, dialogs.
 import { Component, html, render } from "./html.js";
-import { ClearDialog, LockDialog, ModeDialog, PowerDialog, PriorityDialog, RecallDialog, TokenDialog } from "./dialogs.js";
+import { AlarmDialog, ClearDialog, LockDialog, ModeDialog, PowerDialog, PriorityDialog, RecallDialog, TokenDialog } from "./dialogs.js";
 import { duration, timeOfDay } from "./format.js";
 import { Model } from "./model.js";
 import { AuditPage } from "./pages/audit.js";
@@ -98,6 +98,7 @@ class App extends Component {
     const ask = (view, about) => this.setState({ dialog: { view, about } });
     const onClear = (car) => ask(ClearDialog, { car });
     const onRecall = (on) => ask(RecallDialog, { on });
+    const onAlarm = (car) => ask(AlarmDialog, { car });
     const onPower = (on) => ask(PowerDialog, { on });
     document.title = `${titlePrefix(model)}${title} · Liftmesh`;
     return html`
@@ -108,6 +109,7 @@ class App extends Component {
         <${Connection} model=${model} stays=${stays} onStay=${() => this.setState({ stays: true })} />
         <${Hangs} model=${model} page=${page} />
         <${Recall} model=${model} onRecall=${onRecall} />
+        <${Alarms} model=${model} onAlarm=${onAlarm} />
         <${EmergencyPower} model=${model} onPower=${onPower} />
         <${Messages} model=${model} />
       </div>
@@ -260,6 +262,21 @@ function Recall({ model, onRecall }) {
       </p>`}
     </section>
   `;
+}
+
+function Alarms({ model, onAlarm }) {
+  if (model.latched) return null;
+  return (model.state?.fleet.alarms ?? []).map(
+    (car) => html`
+      <section key=${car} class="banner alarm call" role="alert">
+        <p><strong>Alarm from car ${car}</strong>${" "} Somebody in it calls for help.</p>
+        ${model.takesCommands &&
+        html`<p class="actions">
+          <button type="button" disabled=${!model.isLive} onClick=${() => onAlarm(car)}>Acknowledge…</button>
+        </p>`}
+      </section>
+    `,
+  );
 }
 
 function EmergencyPower({ model, onPower }) {

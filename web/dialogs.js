@@ -117,6 +117,25 @@ export class ClearDialog extends ChangeDialog {
   }
 }
 
+/** Answers the alarm from a car. */
+export class AlarmDialog extends ChangeDialog {
+  render({ model, car, onClose }, { isBusy }) {
+    const answer = (fields) => this.run(model.command({ kind: "acknowledge_alarm", car }, record(fields)));
+    return html`
+      <${Dialog} title=${`Alarm from car ${car}`} onClose=${onClose} onSubmit=${answer}>
+        <p>
+          Somebody in the car has pressed the alarm button. The alarm lamp shows your answer until the door next closes.${onRecord(model)}
+        </p>
+        <${Who} model=${model} reason="What is being done" />
+        <p class="actions">
+          <button type="submit" class="main" disabled=${isBusy}>Acknowledge the alarm</button>
+          <button type="button" onClick=${onClose}>Cancel</button>
+        </p>
+      <//>
+    `;
+  }
+}
+
 /** Chooses the mode of a car, of those that the API names. */
 export class ModeDialog extends ChangeDialog {
   render({ model, car, onClose }, { isBusy }) {

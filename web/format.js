@@ -119,6 +119,7 @@ export const SEVERITIES = ["routine", "notice", "warning", "alarm"];
 const SEVERITY = {
   hung: "alarm",
   disk_failed: "alarm",
+  alarm: "alarm",
   peer_lost: "warning",
   repair: "warning",
   taken_over: "warning",
@@ -137,6 +138,7 @@ const SEVERITY = {
 };
 
 export function severity(event) {
+  if (event.event === "alarm" && event.alarm !== "sent") return "notice";
   const isBad =
     (event.event === "availability" && !event.in_service) ||
     (event.event === "panel" && !event.connected);
@@ -157,6 +159,8 @@ export function carOf(event, node) {
       return event.call.car ?? null;
     case "setting":
       return carOfSetting(event);
+    case "alarm":
+      return event.car;
     case "assigned":
     case "served":
       return event.car ?? event.call.car ?? null;
@@ -190,6 +194,7 @@ function carOfSetting(setting) {
     case "firefighter":
     case "key":
     case "hang":
+    case "alarm":
       return subject;
     case "session": {
       const session = sessionOf(setting);
@@ -251,6 +256,8 @@ export function eventText(event) {
       return `${callText(event.call)}: dropped because of a fire recall`;
     case "setting":
       return settingText(event);
+    case "alarm":
+      return `Alarm from car ${event.car}: ${event.alarm === "off" ? "over" : event.alarm}`;
     case "assigned":
       return `${callText(event.call)}: assigned to ${event.car ?? "no car"}`;
     case "taken_over":
@@ -312,6 +319,8 @@ function settingText(setting) {
       return isOff ? `Car ${subject} is no longer under firefighter control` : `Car ${subject} is under firefighter control`;
     case "key":
       return `Key switch of car ${subject}: ${value}`;
+    case "alarm":
+      return `Alarm from car ${subject}: ${isOff ? "over" : value}${by}`;
     case "hang":
       return isOff ? `Hang of ${subject}: over` : `Car ${subject} hung: its node sent the evidence`;
     case "token":

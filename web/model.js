@@ -42,6 +42,10 @@ const COMMANDS = {
     what: ({ on }) => (on ? "Emergency power" : "End of emergency power"),
     said: ({ on }) => [on ? "The cars go down one at a time." : "Emergency power has ended."],
   },
+  acknowledge_alarm: {
+    what: ({ car }) => `Answer to the alarm from car ${car}`,
+    said: ({ car }) => [`The alarm lamp in car ${car} shows that you have answered.`],
+  },
 };
 
 /** A car of which nothing is known. */

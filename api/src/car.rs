@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use elevator_driver::{Direction, DoorState, Floor};
+use elevator_driver::{Alarm, Direction, DoorState, Floor};
 use elevator_fleet::json::PhaseForm;
 use elevator_fleet::model::{CarPhase, CarView, FloorSet, Mode, NodeId, Reason};
 use elevator_fleet::node::Status;
@@ -61,6 +61,11 @@ pub struct Car {
     /// `closed`, `opening`, `open` or `closing`.
     #[schema(value_type = String, example = "closed")]
     pub door: DoorState,
+    /// `off`; `sent`, when somebody in the car has pressed the alarm button; or `acknowledged`, when
+    /// an operator has answered, until the door next closes.
+    #[serde(default)]
+    #[schema(value_type = String, example = "off")]
+    pub alarm: Alarm,
     /// The floors at which it stops.
     #[schema(value_type = Vec<String>, example = json!(["G", "1"]))]
     pub serves: Vec<Floor>,
@@ -138,6 +143,7 @@ impl Car {
                 priority: status.priority(node).map(|call| call.floor),
                 session: session.clone(),
                 door,
+                alarm: status.alarm(node),
                 serves: serves.iter().collect(),
                 locked_out: serves.iter().filter(|it| view.locked_out.contains(*it)).collect(),
                 heard: peer.is_none_or(|peer| peer.silent <= HEARD),

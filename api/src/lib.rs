@@ -101,6 +101,10 @@ pub struct Fleet {
     pub hung: Vec<NodeId>,
     /// Why they hung, as far as their nodes could report it.
     pub hangs: Vec<HangStatus>,
+    /// The cars whose alarm no operator has acknowledged.
+    #[serde(default)]
+    #[schema(value_type = Vec<String>)]
+    pub alarms: Vec<NodeId>,
     /// All service modes of a car, least restrictive first.
     #[schema(value_type = Vec<String>, example = json!(["in-service", "independent"]))]
     pub modes: Vec<Mode>,
@@ -240,6 +244,7 @@ impl Fleet {
             fleet_keys_missing: status.fleet_keys.missing.clone(),
             hung: hung(status),
             hangs: status.hangs.clone(),
+            alarms: status.alarms().cloned().collect(),
             modes: Mode::ALL.to_vec(),
             fire_recall: status.is_fire_recalled(),
             locked_floors: status.access.locked.clone(),

@@ -46,6 +46,8 @@ pub enum PressFate {
     Absorbed,
     /// It made no order: it drives a car in a special mode.
     Command,
+    /// It made no order: it cancelled the call, which counts as served.
+    Cancelled,
     /// It made no order.
     Refused { reason: String },
 }
@@ -54,7 +56,7 @@ pub enum PressFate {
 #[derive(Serialize, ToSchema)]
 #[schema(as = PressFate)]
 struct FateSchema {
-    /// `open`, `served`, `dropped`, `absorbed`, `command` or `refused`.
+    /// `open`, `served`, `dropped`, `absorbed`, `command`, `cancelled` or `refused`.
     fate: String,
     /// Whether the lamp of an open order may be lit.
     promised: Option<bool>,

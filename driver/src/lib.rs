@@ -44,7 +44,7 @@ pub use counters::LineCounters;
 pub use line::{LineSettings, OpenError, PanelLine};
 pub use url::{PanelUrl, PanelUrlError};
 pub use vocabulary::{
-    Building, Button, Climate, Direction, Display, DoorCommand, DoorState, DriveFeedback, Floor,
-    FloorCount, HallLantern, KeySwitch, Kiosks, LampSet, Lamps, MOST_TRIPS, MotorCommand,
-    PanelEvent, PanelInputs, PanelOutputs, STUCK_AFTER, Trip,
+    Alarm, Building, Button, Climate, Direction, Display, DoorButtons, DoorCommand, DoorState,
+    DriveFeedback, Floor, FloorCount, HallLantern, KeySwitch, Kiosks, LampSet, Lamps, MOST_TRIPS,
+    MotorCommand, PanelEvent, PanelInputs, PanelOutputs, STUCK_AFTER, Trip,
 };

@@ -245,6 +245,37 @@ impl fmt::Display for KeySwitch {
     }
 }
 
+/// The door buttons in the car, which are for as long as they are pressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct DoorButtons {
+    pub open: bool,
+    pub close: bool,
+}
+
+/// What has become of an alarm that somebody in the car has raised: what the alarm lamp shows.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Alarm {
+    #[default]
+    Off,
+    /// Operators can see it; none has answered.
+    Sent,
+    /// An operator has answered.
+    Acknowledged,
+}
+
+impl fmt::Display for Alarm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Off => "off",
+            Self::Sent => "sent",
+            Self::Acknowledged => "acknowledged",
+        })
+    }
+}
+
 /// What the cabin's climate sensors read; `None` where the panel has no such sensor or no value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Climate {
@@ -262,9 +293,11 @@ pub enum HallLantern {
     Lit(Direction),
 }
 
-/// What the indicator's text field shows.
+/// What the indicator's text fields show.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Display {
+    /// The label of the floor that the indicator shows, up to 8 characters; empty if unknown.
+    pub position: String,
     /// Up to 32 bytes of UTF-8; a back end cuts a longer text at a character boundary.
     pub text: String,
     /// Backlight, 0 (off) to 255 (full), or `None` to leave it as the panel chooses.
@@ -285,7 +318,14 @@ pub struct PanelOutputs {
     pub lamps: Lamps,
     /// The floor that the indicator shows, or `None` while it is unknown.
     pub indicator: Option<Floor>,
+    /// Where the car goes, or will go once its door is closed.
     pub lantern: HallLantern,
+    /// The direction that the gong tells passengers at the landing: once for up, twice for down,
+    /// whenever this changes.
+    pub gong: Option<Direction>,
+    pub alarm: Alarm,
+    /// The light and the fan of the car are off: nobody uses it.
+    pub light_off: bool,
     pub display: Display,
     /// The cars that passengers with a destination are to take.
     pub kiosks: Kiosks,
@@ -307,6 +347,8 @@ pub struct PanelInputs {
     /// The load of the car in per cent of the rated load, or `None` without a load cell.
     pub load: Option<u8>,
     pub key: KeySwitch,
+    /// `None` where the panel has no door buttons.
+    pub door_buttons: Option<DoorButtons>,
     pub climate: Climate,
     /// The buttons that have been pressed for [`STUCK_AFTER`] or longer. Each was reported as one
     /// press.
@@ -327,6 +369,8 @@ pub enum PanelEvent {
     Pressed(Button),
     /// A passenger gave a destination at a kiosk. Each request is reported once.
     Requested(Trip),
+    /// The alarm button in the car was pressed. Each press is reported once.
+    Alarm,
     /// A press or a request of something that the shaft does not have; says of what. The panel or
     /// the configuration is wrong.
     Refused(String),

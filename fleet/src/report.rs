@@ -4,7 +4,7 @@ use core::net::Ipv4Addr;
 use std::fmt;
 use std::time::Duration;
 
-use elevator_driver::{DoorState, Floor};
+use elevator_driver::{Alarm, DoorState, Floor};
 use serde::{Deserialize, Serialize};
 
 use crate::json::{HangForm, NodeStateForm, availability, call, panel, seconds};
@@ -135,13 +135,18 @@ pub enum Report {
         #[serde(skip_serializing_if = "Option::is_none")]
         reason: Option<Why>,
     },
+    /// Somebody in a car has raised an alarm, an operator has acknowledged it, or it is over.
+    Alarm {
+        car: NodeId,
+        alarm: Alarm,
+    },
     /// The disk has failed: no lamp is lit because of it (P5).
     DiskFailed,
 }
 
 impl Report {
     /// The names of all kinds, as in the field `event`.
-    pub const NAMES: [&str; 23] = [
+    pub const NAMES: [&str; 24] = [
         "node_state",
         "peer_discovered",
         "peer_lost",
@@ -164,6 +169,7 @@ impl Report {
         "conflict",
         "hung",
         "setting",
+        "alarm",
         "disk_failed",
     ];
 
@@ -193,6 +199,7 @@ impl Report {
             Self::Conflict { .. } => "conflict",
             Self::Hung(_) => "hung",
             Self::Setting { .. } => "setting",
+            Self::Alarm { .. } => "alarm",
             Self::DiskFailed => "disk_failed",
         }
     }
@@ -242,6 +249,7 @@ impl fmt::Display for Report {
                 write!(f, "{} is {setting}, by {operator}", setting.subject())?;
                 reason.iter().try_for_each(|reason| write!(f, ": {reason}"))
             }
+            Self::Alarm { car, alarm } => write!(f, "alarm from car {car}: {alarm}"),
             Self::DiskFailed => f.write_str("the disk has failed"),
         }
     }

@@ -7,8 +7,8 @@ use elevator_driver::protocol::{
     Numbered, PanelFrame, PanelSession, SessionSettings, encode,
 };
 use elevator_driver::{
-    Button, Climate, Direction, DoorCommand, Floor, FloorCount, MotorCommand, PanelEvent,
-    PanelInputs, PanelOutputs, Trip,
+    Button, Climate, Direction, DoorButtons, DoorCommand, Floor, FloorCount, MotorCommand,
+    PanelEvent, PanelInputs, PanelOutputs, Trip,
 };
 
 const NOW: Duration = Duration::from_secs(1);
@@ -42,7 +42,7 @@ fn heard_by_controller(pieces: &[&[u8]]) -> (Vec<PanelEvent>, String) {
                 assert!(inputs.stuck.iter().all(|button| floors().has_button(*button)));
             }
             PanelEvent::Refused(why) => assert!(why.len() < 100, "a log line of {}", why.len()),
-            PanelEvent::Connected | PanelEvent::Disconnected(_) => {}
+            PanelEvent::Connected | PanelEvent::Disconnected(_) | PanelEvent::Alarm => {}
         }
     }
     let mut decoder = Decoder::<ControllerFrame>::new();
@@ -86,6 +86,7 @@ pub(crate) fn panel_seeds() -> Vec<Vec<u8>> {
     panel.press(Button::Hall(floor(2), Direction::Up));
     let trip = Trip::new(floor(0), floor(3)).expect("two floors");
     panel.request(trip);
+    panel.alarm();
     let (mut said, mut heard) = (Vec::new(), Vec::new());
     for step in 0..20_u32 {
         let now = NOW + Duration::from_millis(10) * step;
@@ -94,6 +95,7 @@ pub(crate) fn panel_seeds() -> Vec<Vec<u8>> {
             floor: Some(floor(2)),
             climate: Climate { temperature: Some(21), illuminance: Some(90) },
             stuck: [Button::Car(floor(1))].into_iter().collect(),
+            door_buttons: Some(DoorButtons::default()),
             ..PanelInputs::default()
         });
         while let Some(bytes) = panel.poll_transmit(now) {

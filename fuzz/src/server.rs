@@ -48,7 +48,10 @@ pub(crate) fn elevator_server(replies: &[u8]) {
                 assert!(named.all(|floor| floors.contains(floor)), "{inputs:?}");
             }
             PanelEvent::Pressed(button) => assert!(floors.has_button(button), "{button}"),
-            PanelEvent::Connected | PanelEvent::Requested(_) | PanelEvent::Refused(_) => {}
+            PanelEvent::Connected
+            | PanelEvent::Requested(_)
+            | PanelEvent::Alarm
+            | PanelEvent::Refused(_) => {}
         }
     }
     drop(line);

@@ -27,6 +27,10 @@ const STEP: Duration = Duration::from_millis(10);
 /// from a panel whose own queue is full; only a line that is down for long gets there.
 const PRESSES: usize = 256;
 
+/// For how long a pressed door button reads as pressed at least: two heartbeats of the panel's line,
+/// so that no short press is missed.
+const SHORTEST_PRESS: Duration = Duration::from_millis(100);
+
 /// Violations that are kept with their time; later ones are only counted.
 const VIOLATIONS: usize = 100;
 
@@ -73,15 +77,33 @@ pub struct SimulatedCar {
     violation_count: u64,
     watchdog_stops: u64,
     opening: Option<Opening>,
+    gong_strokes: u64,
 }
 
 #[derive(Debug, Clone, Default)]
 struct Switches {
+    /// Door-open and door-close; `None` without door buttons.
+    door: Option<[Contact; 2]>,
     stop: bool,
     obstruction: bool,
     key: KeySwitch,
     load: Option<u8>,
     climate: Climate,
+}
+
+/// The contact of a door button.
+#[derive(Debug, Clone, Copy, Default)]
+struct Contact {
+    is_pressed: bool,
+    /// Until when by the car's clock a short press reads as pressed.
+    until: Duration,
+}
+
+/// One of the two door buttons in the car.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DoorButton {
+    Open,
+    Close,
 }
 
 /// How many people a car is rated for.
@@ -133,6 +155,7 @@ impl SimulatedCar {
             violation_count: 0,
             watchdog_stops: 0,
             opening: None,
+            gong_strokes: 0,
         })
     }
 
@@ -179,6 +202,7 @@ impl SimulatedCar {
             obstruction: self.inputs.obstruction,
             load: self.inputs.load,
             key: self.inputs.key,
+            door_buttons: self.door_buttons(),
             climate: self.inputs.climate,
             stuck: self.known_stuck(),
         }
@@ -204,12 +228,17 @@ impl SimulatedCar {
             stop_lamp: self.outputs.lamps.stop,
             indicator: self.outputs.indicator,
             lantern: self.lantern(),
+            gong_strokes: self.gong_strokes,
+            alarm: self.outputs.alarm,
+            light_off: self.outputs.light_off,
+            position_text: self.outputs.display.position.clone(),
             display_text: self.outputs.display.text.clone(),
             display_brightness: self.outputs.display.brightness,
             kiosks: self.outputs.kiosks.iter().map(ShownTrip::from).collect(),
             stop: self.inputs.stop,
             obstruction: self.inputs.obstruction,
             key: self.inputs.key,
+            door_buttons: self.door_buttons(),
             load: self.inputs.load,
             temperature: self.inputs.climate.temperature,
             illuminance: self.inputs.climate.illuminance,
@@ -288,6 +317,13 @@ impl SimulatedCar {
 /// What the controller does, over the serial panel.
 impl SimulatedCar {
     pub fn set_outputs(&mut self, outputs: &PanelOutputs) {
+        if outputs.gong != self.outputs.gong {
+            self.gong_strokes += match outputs.gong {
+                None => 0,
+                Some(Direction::Up) => 1,
+                Some(Direction::Down) => 2,
+            };
+        }
         self.outputs.clone_from(outputs);
         self.drive_mode = DriveMode::Levelling;
         self.door_lamp = false;
@@ -305,6 +341,7 @@ impl SimulatedCar {
     /// until the controller speaks again. Returns whether it was driven.
     pub fn stop_for_silence(&mut self) -> bool {
         self.outputs.motor = MotorCommand::Stop;
+        self.outputs.light_off = false;
         self.shaft.command(DriveCommand::Stop);
         let driven = self.shaft.driven().is_some();
         if driven {

@@ -118,6 +118,10 @@ impl SerialLine {
         self.session.request(trip);
     }
 
+    pub(crate) fn alarm(&mut self) {
+        self.session.alarm();
+    }
+
     pub(crate) fn receive(&mut self, generation: u64, bytes: Vec<u8>, now: Duration) {
         if self.port.is_none() || generation != self.generation {
             return;

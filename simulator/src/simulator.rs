@@ -202,7 +202,11 @@ impl Simulator {
         if config.serial.is_none() && config.tcp.is_none() {
             return Err(StartError::NoPanel);
         }
-        let car = SimulatedCar::new(&config.car, config.seed)?;
+        let mut car = SimulatedCar::new(&config.car, config.seed)?;
+        // The other protocol has none.
+        if config.serial.is_some() {
+            car.fit_door_buttons();
+        }
         let floors = car.floors();
         let (events, incoming) = sync_channel(EVENTS);
         let owner = Owner::new(car, config, events.clone())?;

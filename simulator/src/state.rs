@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use elevator_driver::{Button, Direction, DoorState, Floor, KeySwitch, Trip};
+use elevator_driver::{Alarm, Button, Direction, DoorButtons, DoorState, Floor, KeySwitch, Trip};
 use serde::{Deserialize, Serialize};
 
 use crate::shaft::{LevellingFault, MotorFault};
@@ -45,6 +45,14 @@ pub struct CarState {
     pub stop_lamp: bool,
     pub indicator: Option<Floor>,
     pub lantern: Option<Direction>,
+    /// How often the gong was struck since the car was made.
+    pub gong_strokes: u64,
+    /// What the alarm lamp shows.
+    pub alarm: Alarm,
+    /// The light and the fan of the car are off.
+    pub light_off: bool,
+    /// The label of the floor that the indicator shows.
+    pub position_text: String,
     pub display_text: String,
     /// The indicator's backlight, 0 to 255, where the controller set one.
     pub display_brightness: Option<u8>,
@@ -52,6 +60,8 @@ pub struct CarState {
     pub stop: bool,
     pub obstruction: bool,
     pub key: KeySwitch,
+    /// Which door buttons are pressed, if there are any.
+    pub door_buttons: Option<DoorButtons>,
     /// The load in per cent of the rated load, if there is a load cell.
     pub load: Option<u8>,
     /// °C, if there is a sensor.

@@ -135,6 +135,9 @@ pub(crate) enum Command {
     /// Start or end emergency power: cars come down one at a time (audited)
     #[command(after_help = mode::EMERGENCY_POWER_EXAMPLES)]
     EmergencyPower(mode::EmergencyPowerArgs),
+    /// Answer the alarm from a car (audited)
+    #[command(after_help = mode::ALARM_EXAMPLES)]
+    AcknowledgeAlarm(mode::AlarmArgs),
     /// Put a node back in service after its car hung (audited)
     #[command(after_help = clear_hang::EXAMPLES)]
     ClearHang(clear_hang::ClearHangArgs),
@@ -282,6 +285,7 @@ pub fn execute(cli: Cli) -> Result<Next, CommandError> {
         Command::FireRecall(args) => args.execute()?,
         Command::Floors(args) => args.execute()?,
         Command::EmergencyPower(args) => args.execute()?,
+        Command::AcknowledgeAlarm(args) => args.execute()?,
         Command::ClearHang(args) => args.execute()?,
         Command::Caretaker(args) => return Ok(Next::TakeCare(args.settings()?)),
         Command::Audit(args) => args.execute()?,

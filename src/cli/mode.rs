@@ -1,4 +1,5 @@
-//! `liftmesh mode`, `liftmesh priority`, `liftmesh fire-recall` and `liftmesh emergency-power`.
+//! `liftmesh mode`, `liftmesh priority`, `liftmesh fire-recall`, `liftmesh emergency-power` and
+//! `liftmesh acknowledge-alarm`.
 
 use clap::{Args, ValueEnum};
 use elevator_fleet::model::{Mode, NodeId};
@@ -53,6 +54,22 @@ Any running node takes the command, and passes it on. The cars go to their recal
 time and keep their doors open there. Then the named car, or the first one that can, serves calls.
 It never ends by itself. Repeat the command to give each car another turn. A car moves only while
 most of the fleet's nodes, including its own, follow one master.";
+
+pub(super) const ALARM_EXAMPLES: &str = "\
+Examples:
+  liftmesh acknowledge-alarm B --operator 'J. Kovac' --reason 'mechanic is on the way' \\
+      --data-dir /var/lib/liftmesh
+
+Any running node takes the command, and passes it on. The alarm lamp in the car then shows that
+somebody has answered, until the door next closes.";
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct AlarmArgs {
+    /// The car
+    pub(crate) car: NodeId,
+    #[command(flatten)]
+    pub(crate) who: Who,
+}
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ModeArgs {
@@ -133,6 +150,14 @@ impl ModeArgs {
         let Self { car, mode, who } = self;
         who.give(|| Ok(Command::Mode { car: car.clone(), mode: *mode }))?;
         Ok(output::print(&format!("mode of {car} set to {mode}\n"))?)
+    }
+}
+
+impl AlarmArgs {
+    pub(super) fn execute(&self) -> Result<(), CommandError> {
+        let Self { car, who } = self;
+        who.give(&Command::AcknowledgeAlarm { car: car.clone() })?;
+        Ok(output::print(&format!("alarm from {car} acknowledged\n"))?)
     }
 }
 

@@ -65,6 +65,7 @@ fn what(fate: &PressFate) -> String {
         PressFate::Dropped => "dropped: fire recall".to_owned(),
         PressFate::Absorbed => "kept the door open".to_owned(),
         PressFate::Command => "drove the car".to_owned(),
+        PressFate::Cancelled => "cancelled the call".to_owned(),
         PressFate::Refused { reason } => format!("refused: {reason}"),
     }
 }

@@ -76,7 +76,7 @@ pub(super) fn checked(
     security(("token" = ["operate"])),
     responses(
         (status = 200, body = Command, description = "Accepted by this node, which passes it on"),
-        (status = 409, body = Problem, description = "No car can go, all cars are recalled, this node knows of no fire recall to end, or the fleet has too many settings"),
+        (status = 409, body = Problem, description = "No car can go, all cars are recalled, this node knows of no fire recall to end or of no alarm to acknowledge, or the fleet has too many settings"),
         (status = 422, body = Problem, description = "No known node has this car, or there is no such floor"),
     )
 )]

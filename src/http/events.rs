@@ -51,6 +51,7 @@ impl Mark {
             Report::Promised { call } => format!("promised {call}"),
             Report::Served { call, car, .. } => format!("served {call} {car:?}"),
             Report::Dropped { call } => format!("dropped {call}"),
+            Report::Alarm { car, alarm } => format!("alarm {car} {alarm}"),
             Report::Setting { setting, .. } => format!("{} is {setting}", setting.subject()),
             _ => return None,
         };

@@ -186,6 +186,7 @@ impl Page {
         let dark = orders.iter().filter(|order| !order.what.promised).count();
         let oldest = orders.iter().map(|order| order.what.waited).max().unwrap_or_default();
         let (locked, hung) = (status.access.locked.len(), liftmesh_api::hung(status).len());
+        let alarms = status.alarms().count();
         let gauges = [
             ("uptime_seconds", "Time since the node started.", status.uptime.as_secs_f64()),
             ("term", "The node's term as master, or the highest it knows.", float(status.term.0)),
@@ -197,6 +198,7 @@ impl Page {
             ("peers", "Nodes heard.", number(status.peers.len())),
             ("peers_lost", "Nodes no longer heard.", number(status.lost.len())),
             ("conflicts", "Nodes heard that can't be peers.", number(status.conflicts.len())),
+            ("alarms", "Cars whose alarm no operator has acknowledged.", number(alarms)),
             ("hung_cars", "Cars known to have hung.", number(hung)),
         ];
         let of_car = status.car.iter().flat_map(|car| {

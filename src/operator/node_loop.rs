@@ -133,6 +133,7 @@ impl From<CommandRefused> for Problem {
             CommandRefused::NoSuchFloor { .. } => Self::unprocessable("no_such_button", text),
             CommandRefused::NoModeToSet(_) | CommandRefused::NoCarNamed => Self::malformed(text),
             CommandRefused::NotServed { .. } => Self::conflict("floor_not_served", text),
+            CommandRefused::NoAlarm(_) => Self::conflict("no_alarm", text),
             CommandRefused::FireRecall => Self::conflict("fire_recall", text),
             CommandRefused::EmergencyPower => Self::conflict("emergency_power", text),
             CommandRefused::NoCar { .. } => Self::conflict("not_in_service", text),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use elevator_driver::Alarm;
 use elevator_fleet::car::HangEvidence;
 use elevator_fleet::model::{Call, NodeId, Reason, Unavailable};
 use elevator_fleet::node::Report;
@@ -84,6 +85,12 @@ impl ReportLog {
             Report::Setting { setting, operator, reason } => {
                 let reason = reason.as_ref().map(tracing::field::display);
                 info!(key = %setting.subject(), value = %setting, %operator, reason, "setting");
+            }
+            Report::Alarm { car, alarm: Alarm::Sent } => {
+                warn!(%car, "alarm from a car: somebody in it calls for help");
+            }
+            Report::Alarm { car, alarm: alarm @ (Alarm::Acknowledged | Alarm::Off) } => {
+                info!(%car, %alarm, "alarm");
             }
             Report::DiskFailed => error!("the node runs without its disk"),
         }

@@ -1,7 +1,12 @@
 //! Faulty lines to panels, with real processes over real pseudo-terminals: noise, cut lines, panels
 //! that restart. `docs/FAULTS.md` says what each does.
 
-use elevator_driver::{Button, Direction};
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+
+use elevator_driver::{Alarm, Button, Direction, DoorState};
 use elevator_fleet::node::CarStatus;
 use liftmesh_harness::building::{Building, Line};
 
@@ -77,5 +82,55 @@ fn a_car_copes_with_a_bad_line() {
     building.wait("the panel stops the motor", |building| building.car("A").driven.is_none());
     building.wait_lit(&["A"], call);
     comes_back(&building, call, 11);
+    building.assert_safe();
+}
+
+/// What this command prints, line by line, until the test ends.
+fn followed(mut command: Command) -> Receiver<String> {
+    let mut program = command.stdout(Stdio::piped()).spawn().expect("it runs");
+    let lines = BufReader::new(program.stdout.take().expect("its output")).lines();
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        lines.map_while(Result::ok).take_while(|line| sender.send(line.clone()).is_ok()).count();
+        program.wait().expect("it has ended")
+    });
+    receiver
+}
+
+/// Door buttons and alarm of a real panel: the door obeys, every node knows of the alarm, and the lamp
+/// in the car says that an operator has answered.
+#[test]
+fn a_rider_presses_door_open_and_the_alarm() {
+    let building = Building::with_cars(4, Line::Serial, &TWO);
+    building.tell("A", "door-open press");
+    building.wait_open_at("A", 0);
+    building.tell("A", "door-open release");
+    building.tell("A", "door-close press");
+    building.tell("A", "door-close release");
+    building.wait("the door closes", |it| it.car("A").door == DoorState::Closed);
+    assert_eq!(building.car("A").position_text, "0");
+
+    let events = building.operator("A", &["events", "--json", "--kind", "door,alarm"]);
+    let events = followed(events);
+    building.wait("the events are followed", |building| {
+        building.tell("A", "door-open press");
+        building.tell("A", "door-open release");
+        events.try_recv().is_ok()
+    });
+    building.tell("A", "alarm");
+    building.wait("the lamp says that it was sent", |it| it.car("A").alarm == Alarm::Sent);
+    let sent = r#""event":"alarm","car":"A","alarm":"sent""#;
+    building.wait("it is an event", |_| events.try_iter().any(|line| line.contains(sent)));
+    building.wait("the other node knows it", |building| {
+        building.status("B").is_some_and(|it| it.alarms().count() == 1)
+    });
+    let words = ["acknowledge-alarm", "A", "--operator", "J. Kovac", "--reason", "on my way"];
+    building.done("B", &words);
+    building.wait("the lamp shows the answer", |it| it.car("A").alarm == Alarm::Acknowledged);
+    let (exit, why) = building.refusal("B", &words);
+    assert!(exit == Some(1) && why.contains("no alarm from car A"), "{why}");
+    building.tell("A", "door-open press");
+    building.tell("A", "door-open release");
+    building.wait("it is over", |it| it.car("A").alarm == Alarm::Off);
     building.assert_safe();
 }

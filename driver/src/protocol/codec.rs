@@ -13,7 +13,7 @@ use super::frame::{BootId, Frame};
 /// The protocol's version, the first byte of every frame. It changes when a receiver of the old
 /// one could misunderstand the new one; a further frame type, or further bytes at the end of a
 /// body, do not change it.
-pub const VERSION: u8 = 2;
+pub const VERSION: u8 = 3;
 
 /// The longest frame on the wire in bytes, delimiters included. A receiver gives up on anything
 /// longer, so that noise can't make it hoard.

@@ -272,6 +272,7 @@ impl ControllerSession {
                 };
                 self.handle_press(sequence, event, now);
             }
+            PanelFrame::Alarm { sequence } => self.handle_press(sequence, PanelEvent::Alarm, now),
             PanelFrame::Climate(climate) => {
                 if let SessionState::Connected(connection) = &mut self.state {
                     connection.heard_at = now;
@@ -346,7 +347,7 @@ impl ControllerSession {
         }
     }
 
-    /// A press, or a request, and what it means. One of something that the shaft does not have is
+    /// A press, a request or an alarm, and what it means. One of something that the shaft does not have is
     /// acknowledged as well: the panel would repeat it for ever, and later presses wait for it.
     fn handle_press(&mut self, sequence: PressSequence, event: PanelEvent, now: Duration) {
         let SessionState::Connected(connection) = &mut self.state else {
@@ -414,10 +415,9 @@ impl ControllerSession {
             }
             SessionState::Connected(connection) => {
                 let drive = drive(&self.outputs, connection, self.taken);
-                let display = Display {
-                    text: cut(&self.outputs.display.text).to_owned(),
-                    brightness: self.outputs.display.brightness,
-                };
+                let Display { position, text, brightness } = &self.outputs.display;
+                let [position, text] = [position, text].map(|text| cut(text).to_owned());
+                let display = Display { position, text, brightness: *brightness };
                 let wanted = Wanted { drive, display, chunks: &self.chunks, kiosks: &self.kiosks };
                 // A stop of the motor waits for nothing (H6).
                 if !connection.has_news(&wanted) && std::mem::take(&mut self.hello_wanted) {
@@ -452,6 +452,9 @@ fn drive(
         indicator: outputs.indicator,
         lantern: outputs.lantern,
         stop_lamp: outputs.lamps.stop,
+        alarm: outputs.alarm,
+        gong: outputs.gong,
+        light_off: outputs.light_off,
     }
 }
 

@@ -10,8 +10,8 @@ use std::num::NonZeroU32;
 use std::ops::RangeInclusive;
 
 use crate::vocabulary::{
-    Button, Climate, Direction, Display, DoorCommand, Floor, FloorCount, HallLantern, Kiosks,
-    MOST_TRIPS, MotorCommand, PanelInputs, Trip,
+    Alarm, Button, Climate, Direction, Display, DoorCommand, Floor, FloorCount, HallLantern,
+    Kiosks, MOST_TRIPS, MotorCommand, PanelInputs, Trip,
 };
 
 use body::cut_name;
@@ -43,7 +43,7 @@ pub enum ControllerFrame {
     /// What moves, and what must never be stale. Feeds the panel's watchdog.
     Drive(Drive),
     Lamps(ButtonChunk),
-    /// The text field. A text longer than 32 bytes is cut at a character boundary.
+    /// The text fields. A text longer than 32 bytes is cut at a character boundary.
     Display(Display),
     Kiosk(KioskSlot),
 }
@@ -111,6 +111,9 @@ pub struct Drive {
     pub indicator: Option<Floor>,
     pub lantern: HallLantern,
     pub stop_lamp: bool,
+    pub alarm: Alarm,
+    pub gong: Option<Direction>,
+    pub light_off: bool,
 }
 
 impl Drive {
@@ -209,6 +212,10 @@ pub enum PanelFrame {
     Request {
         sequence: PressSequence,
         trip: Named<Trip>,
+    },
+    /// The alarm button was pressed; counted and repeated as presses are.
+    Alarm {
+        sequence: PressSequence,
     },
 }
 

@@ -9,7 +9,7 @@
 //!  │ ControllerSession │ ───────────────────────────────▶ │ PanelSession │
 //!  │                   │ ◀─────────────────────────────── │              │
 //!  └───────────────────┘  Hello Status Press Climate      └──────────────┘
-//!                                      Stuck Request
+//!                                   Stuck Request Alarm
 //!       ControllerFrame ─▶ encode ─▶ bytes ─▶ Decoder ─▶ ControllerFrame
 //! ```
 //!
@@ -17,8 +17,8 @@
 //! `examples/decode_panel_frame.rs` encodes and decodes a frame.
 //!
 //! Each end keeps sending its whole *state*, at once when it changes and again at every heartbeat,
-//! so that the next frame repairs the loss of one. Only presses and requests are events: a panel
-//! repeats one until the controller has acknowledged it.
+//! so that the next frame repairs the loss of one. Only presses, requests and alarms are events: a
+//! panel repeats one until the controller has acknowledged it.
 //!
 //! A line may also repeat what it carried before. So each frame has a number, and names the run of
 //! its sender and the frame that it answers: neither end uses a frame whose number is behind, or

@@ -84,6 +84,7 @@ struct PendingPress {
 enum Wish {
     Button(Button),
     Trip(Trip),
+    Alarm,
 }
 
 #[derive(Debug)]
@@ -175,6 +176,11 @@ impl PanelSession {
         }
     }
 
+    /// Somebody pressed the alarm button. Sent and reported as a press is.
+    pub fn alarm(&mut self) {
+        self.wish(Wish::Alarm);
+    }
+
     fn wish(&mut self, wish: Wish) {
         let waits = || self.presses.iter().any(|press| press.wish == wish);
         if self.presses.len() >= PRESS_BACKLOG && waits() {
@@ -221,7 +227,8 @@ impl PanelSession {
             | PanelFrame::Press { .. }
             | PanelFrame::Climate(_)
             | PanelFrame::Stuck(_)
-            | PanelFrame::Request { .. } => self.echo,
+            | PanelFrame::Request { .. }
+            | PanelFrame::Alarm { .. } => self.echo,
         };
         Some(self.endpoint.seal(&frame, answers))
     }
@@ -270,6 +277,9 @@ impl PanelSession {
             outputs.indicator = drive.indicator;
             outputs.lantern = drive.lantern;
             outputs.lamps.stop = drive.stop_lamp;
+            outputs.alarm = drive.alarm;
+            outputs.gong = drive.gong;
+            outputs.light_off = drive.light_off;
         });
     }
 
@@ -335,6 +345,7 @@ impl PanelSession {
         Some(match press.wish {
             Wish::Button(button) => PanelFrame::Press { sequence, button: Ok(button) },
             Wish::Trip(trip) => PanelFrame::Request { sequence, trip: Ok(trip) },
+            Wish::Alarm => PanelFrame::Alarm { sequence },
         })
     }
 }

@@ -12,9 +12,9 @@ use self::interlock::Machinery;
 use super::*;
 use crate::testing::{self, boot, floor};
 use crate::vocabulary::{
-    Button, Climate, Direction, Display, DoorCommand, DoorState, DriveFeedback, FloorCount,
-    HallLantern, KeySwitch, Kiosks, Lamps, MOST_TRIPS, MotorCommand, PanelEvent, PanelInputs,
-    PanelOutputs, Trip,
+    Alarm, Button, Climate, Direction, Display, DoorButtons, DoorCommand, DoorState, DriveFeedback,
+    FloorCount, HallLantern, KeySwitch, Kiosks, Lamps, MOST_TRIPS, MotorCommand, PanelEvent,
+    PanelInputs, PanelOutputs, Trip,
 };
 
 const STEP: Duration = Duration::from_millis(1);
@@ -181,7 +181,7 @@ impl Pair {
 
     fn wishes(&self) -> Vec<PanelEvent> {
         let is_wish = |event: &&PanelEvent| {
-            matches!(event, PanelEvent::Pressed(_) | PanelEvent::Requested(_))
+            matches!(event, PanelEvent::Pressed(_) | PanelEvent::Requested(_) | PanelEvent::Alarm)
         };
         self.events.iter().filter(is_wish).cloned().collect()
     }
@@ -210,7 +210,14 @@ fn some_outputs() -> PanelOutputs {
         },
         indicator: Some(floor(3)),
         lantern: HallLantern::Lit(Direction::Up),
-        display: Display { text: "21.5 °C".to_owned(), brightness: Some(200) },
+        gong: Some(Direction::Down),
+        alarm: Alarm::Sent,
+        light_off: true,
+        display: Display {
+            position: "B3".to_owned(),
+            text: "21.5 °C".to_owned(),
+            brightness: Some(200),
+        },
         kiosks: [(trip(), "A".to_owned()), (back(), "sixteen-letters-".to_owned())].into(),
     }
 }
@@ -231,19 +238,26 @@ proptest! {
         pair.inputs.stuck = [Button::Car(floor(2)), Button::Hall(floor(8), Direction::Down)].into();
         let mut all: Vec<_> = floors().buttons().map(PanelEvent::Pressed).collect();
         all.extend([trip(), back()].map(PanelEvent::Requested));
+        all.push(PanelEvent::Alarm);
         let mut pressed = Vec::new();
         for (index, pause) in presses {
             let wish = index.get(&all);
             match wish {
                 PanelEvent::Pressed(button) => pair.panel.press(*button),
                 PanelEvent::Requested(trip) => pair.panel.request(*trip),
+                PanelEvent::Alarm => pair.panel.alarm(),
                 other => unreachable!("{other:?}"),
             }
             pressed.push(wish.clone());
             pair.run(Duration::from_millis(pause), &mut fates);
         }
         pair.controller.set_outputs(some_outputs());
-        let inputs = PanelInputs { floor: Some(floor(2)), load: Some(30), ..PanelInputs::default() };
+        let inputs = PanelInputs {
+            floor: Some(floor(2)),
+            load: Some(30),
+            door_buttons: Some(DoorButtons { open: false, close: true }),
+            ..PanelInputs::default()
+        };
         pair.inputs = inputs.clone();
         pair.run(Duration::from_secs(1), &mut fates);
         // The line is good from here on; what is unchanged is told again in turn.

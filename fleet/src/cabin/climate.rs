@@ -163,6 +163,7 @@ impl Climate {
         };
         let temperature = latest.and_then(|data| data.temperature);
         Display {
+            position: String::new(),
             text: display_text(temperature, time, self.settings.utc_offset),
             brightness: latest.map(|data| data.brightness),
         }

@@ -16,7 +16,7 @@ mod status;
 use std::time::Duration;
 
 use elevator_driver::{
-    Button, Floor, KeySwitch, Kiosks, LampSet, Lamps, MotorCommand, PanelEvent, PanelInputs,
+    Alarm, Button, Floor, KeySwitch, Kiosks, LampSet, Lamps, MotorCommand, PanelEvent, PanelInputs,
     PanelOutputs, Trip,
 };
 
@@ -71,6 +71,7 @@ pub(crate) enum Occurrence {
     Report(Report),
     Pressed(Button),
     Requested(Trip),
+    Alarm,
 }
 
 impl Cabin {
@@ -167,6 +168,7 @@ impl Cabin {
             }
             PanelEvent::Pressed(button) => Some(Occurrence::Pressed(button)),
             PanelEvent::Requested(trip) => Some(Occurrence::Requested(trip)),
+            PanelEvent::Alarm => Some(Occurrence::Alarm),
             PanelEvent::Refused(what) => {
                 let text = format!("impossible in this shaft: {what}");
                 self.refused(text, now).map(Occurrence::Report)
@@ -193,6 +195,11 @@ impl Cabin {
     pub(crate) fn press(&mut self, floor: Floor, now: Timestamp) -> Press {
         self.is_dirty = true;
         self.car.as_mut().map_or(Press::Order, |car| car.handle_press(floor, now))
+    }
+
+    /// Whether a press of a lit car button cancels its call now.
+    pub(crate) fn cancels_car_calls(&self) -> bool {
+        self.car.as_ref().is_some_and(Car::cancels_car_calls)
     }
 
     /// Whether the open door of the car makes an order for this call unnecessary.
@@ -282,7 +289,13 @@ impl Cabin {
         std::mem::take(&mut self.is_dirty)
     }
 
-    pub(crate) fn update_panel(&mut self, mut orders: LampSet, kiosks: Kiosks, now: Timestamp) {
+    pub(crate) fn update_panel(
+        &mut self,
+        mut orders: LampSet,
+        kiosks: Kiosks,
+        alarm: Alarm,
+        now: Timestamp,
+    ) {
         if is_seeded(SeededBug::LampsStayLit) {
             orders.extend(self.outputs.iter().flat_map(|outputs| &outputs.lamps.orders));
         }
@@ -290,6 +303,8 @@ impl Cabin {
         if let Some(calls) = self.car.as_ref().and_then(Car::calls_for_attendant) {
             display.text = calls;
         }
+        let shown = self.car.as_ref().and_then(Car::indicator);
+        display.position = shown.map(|floor| floor.to_string()).unwrap_or_default();
         let outputs = match &self.car {
             Some(car) => PanelOutputs {
                 motor: car.motor(),
@@ -297,6 +312,9 @@ impl Cabin {
                 lamps: Lamps { orders, stop: car.stop_lamp() },
                 indicator: car.indicator(),
                 lantern: car.lantern(),
+                gong: car.gong(),
+                alarm,
+                light_off: car.is_dark() && alarm == Alarm::Off,
                 display,
                 kiosks,
             },
@@ -304,6 +322,7 @@ impl Cabin {
             None if self.panel.is_none() => return,
             None => PanelOutputs {
                 lamps: Lamps { orders, stop: false },
+                alarm,
                 display,
                 kiosks,
                 ..PanelOutputs::default()

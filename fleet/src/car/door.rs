@@ -17,7 +17,7 @@ const UNSEEN: Duration = Duration::from_millis(100);
 /// One opening of the door, with all its re-openings.
 ///
 /// ```text
-///              ┌──────────────── obstruction, call here ────────────────┐
+///              ┌─────────── obstruction, door-open, call here ───────────┐
 ///              ▼                                                        │
 ///          Opening ──► Open ◄──► Obstructed   dwell over                │
 ///                       │ ▲ └──────────┬────────────────────────────► Closing ──► closed
@@ -32,8 +32,8 @@ pub(super) struct DoorCycle {
     pub(super) floor: Floor,
     pub(super) stage: Stage,
     /// When it was first fully open, or when a command last held it open.
-    opened: Option<Timestamp>,
-    /// Since when an obstruction or an overload has kept it from closing.
+    pub(super) opened: Option<Timestamp>,
+    /// Since when an obstruction, the door-open button or an overload has kept it from closing.
     hindered: Option<Timestamp>,
     /// Until when what the panel says may be from before an interruption, so that nobody is served.
     unseen: Option<Timestamp>,
@@ -47,6 +47,7 @@ pub(super) enum Stage {
     Open {
         until: Timestamp,
     },
+    /// By something in the door, or by the door-open button.
     Obstructed,
     /// Open for as long as the service mode, the load or the stop switch requires.
     Held,
@@ -165,7 +166,7 @@ impl DoorCycle {
         }
     }
 
-    fn in_stage(self, stage: Stage) -> OperatingState {
+    pub(super) fn in_stage(self, stage: Stage) -> OperatingState {
         OperatingState::AtDoor(Self { stage, ..self })
     }
 
@@ -181,6 +182,9 @@ impl Car {
         }
         self.watch_hindrance(&mut cycle, now);
         cycle.unseen = cycle.unseen.filter(|until| now < *until);
+        if let (Mode::FireService, Some(pressed)) = (self.mode(), self.inputs.door_buttons) {
+            return self.step_by_hand(cycle, pressed, now);
+        }
         match cycle.stage {
             Stage::Opening { since } => {
                 if self.inputs.door != DoorState::Open {
@@ -207,7 +211,7 @@ impl Car {
     }
 
     fn watch_hindrance(&mut self, cycle: &mut DoorCycle, now: Timestamp) {
-        if !self.inputs.obstruction && !self.is_overloaded() {
+        if !self.is_kept_open() && !self.is_overloaded() {
             cycle.hindered = None;
             return;
         }
@@ -217,7 +221,7 @@ impl Car {
         }
     }
 
-    fn watch_travel(&mut self, since: Timestamp, now: Timestamp) {
+    pub(super) fn watch_travel(&mut self, since: Timestamp, now: Timestamp) {
         if now.since(since) >= self.settings.door_travel_limit {
             self.supervision.door = DoorHealth::Blocked;
         }
@@ -246,7 +250,7 @@ impl Car {
         if cycle.is_overdue(&self.settings, now) {
             return cycle.in_stage(Stage::Nudging { since: now });
         }
-        if self.inputs.obstruction {
+        if self.is_kept_open() {
             return cycle.in_stage(Stage::Obstructed);
         }
         let Stage::Open { until } = cycle.stage else {
@@ -290,7 +294,7 @@ impl Car {
         if self.holds_open(cycle.floor) {
             return cycle.in_stage(Stage::Opening { since: now });
         }
-        if !self.inputs.obstruction && self.servable(cycle.floor).is_empty() {
+        if !self.is_kept_open() && self.servable(cycle.floor).is_empty() {
             return OperatingState::AtDoor(cycle);
         }
         cycle.in_stage(if cycle.is_overdue(&self.settings, now) {

@@ -82,4 +82,6 @@ pub enum CarTimer {
     Settle,
     UnreachableFloor,
     Park,
+    /// The light and the fan go off.
+    Light,
 }

@@ -12,10 +12,13 @@
 //! it: while the firefighter is on a floor, the car waits there, whatever is commanded or
 //! restarted.
 
-use elevator_driver::{DoorState, DriveFeedback, KeySwitch};
+use elevator_driver::{DoorButtons, DoorState, DriveFeedback, KeySwitch};
 
 use super::Car;
-use crate::model::Mode;
+use super::door::{DoorCycle, Stage};
+use super::state::{Closed, OperatingState};
+use super::supervision::DoorHealth;
+use crate::model::{Mode, Timestamp};
 
 /// What the key switch at *fire recall* means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -47,6 +50,52 @@ impl Car {
         let is_turned = before.is_some_and(|before| before != KeySwitch::FireRecall);
         if is_turned && self.command >= Mode::FireRecall && self.is_open_at_recall_floor() {
             self.fire_key = FireKey::Drives;
+        }
+    }
+
+    /// The door by constant pressure (ASME A17.1, 2.27.3.3; EN 81-72): it opens while door-open is
+    /// pressed, and closes again if that is released before it is fully open. From then on it stays
+    /// open; it closes while door-close is pressed, and opens again if that is released before it
+    /// is closed.
+    pub(super) fn step_by_hand(
+        &mut self,
+        mut cycle: DoorCycle,
+        pressed: DoorButtons,
+        now: Timestamp,
+    ) -> OperatingState {
+        let (door, is_overloaded) = (self.inputs.door, self.is_overloaded());
+        let (is_opening, since) = match cycle.stage {
+            Stage::Opening { since } => (true, Some(since)),
+            Stage::Closing { since } | Stage::Nudging { since } => (false, Some(since)),
+            Stage::Open { .. } | Stage::Obstructed | Stage::Held | Stage::Attended { .. } => {
+                (true, None)
+            }
+        };
+        if door == DoorState::Closed && !is_opening {
+            return OperatingState::Idle { after: Closed::Freely };
+        }
+        let has_opened = door == DoorState::Open && is_opening;
+        match since {
+            Some(_) if has_opened => self.supervision.door = DoorHealth::Sound,
+            Some(since) => self.watch_travel(since, now),
+            None => {}
+        }
+        if has_opened {
+            cycle.opened.get_or_insert(now);
+        }
+        let opens = match cycle.opened {
+            Some(_) => !pressed.close || pressed.open || is_overloaded,
+            // One that has not begun to open is still locked: "closed" would not be the end of a
+            // closing.
+            None => pressed.open || is_overloaded || (is_opening && door == DoorState::Closed),
+        };
+        match (opens, is_opening) {
+            (true, true) if has_opened => cycle.in_stage(Stage::Held),
+            (true, true) if since.is_some() => OperatingState::AtDoor(cycle),
+            (true, _) => cycle.in_stage(Stage::Opening { since: now }),
+            // Smoke may cover the light curtain.
+            (false, true) => cycle.in_stage(Stage::Nudging { since: now }),
+            (false, false) => OperatingState::AtDoor(cycle),
         }
     }
 

@@ -5,6 +5,7 @@
 //! [`poll_timeout`](Car::poll_timeout). It obeys the stop switch, the obstruction sensor and S1 by
 //! itself. `state.rs` and `door.rs` have diagrams of its states.
 
+mod buttons;
 mod door;
 mod event;
 mod firefighter;
@@ -71,6 +72,8 @@ pub struct Car {
     direction: Option<Direction>,
     older: Direction,
     supervision: Supervision,
+    /// Nobody has used the car for long: its light and fan are off.
+    is_dark: bool,
     events: VecDeque<CarEvent>,
     /// Why no hall call may be assigned to it, as was last reported; `None` where one may.
     reported: Option<Reason>,
@@ -102,6 +105,7 @@ impl Car {
             position: None,
             direction: None,
             supervision: Supervision::default(),
+            is_dark: false,
             events: VecDeque::new(),
             reported: Some(Reason::Other(Unavailable::NoPanel)),
             phase: CarPhase::Idle,
@@ -193,8 +197,15 @@ impl Car {
         match event {
             PanelEvent::Connected => self.start_over(OperatingState::Connecting, now),
             PanelEvent::Disconnected(_) => self.start_over(OperatingState::NoPanel, now),
-            PanelEvent::Pressed(_) | PanelEvent::Requested(_) | PanelEvent::Refused(_) => return,
-            PanelEvent::Inputs(inputs) => self.read(inputs),
+            PanelEvent::Pressed(_)
+            | PanelEvent::Requested(_)
+            | PanelEvent::Alarm
+            | PanelEvent::Refused(_) => return,
+            PanelEvent::Inputs(inputs) => {
+                let before = self.inputs.door_buttons;
+                self.read(inputs);
+                self.on_door_buttons(before, now);
+            }
         }
         self.advance(now);
     }
@@ -299,7 +310,8 @@ impl Car {
                 cycle.deadlines(self.supervision.door, &self.settings).min()
             }
         };
-        due.into_iter().chain(self.stay_deadline()).chain(self.supervision.deadlines()).min()
+        let others = self.stay_deadline().into_iter().chain(self.light_deadline());
+        due.into_iter().chain(others).chain(self.supervision.deadlines()).min()
     }
 
     /// The panel is new or gone: of the car only its passengers' destinations are known (H1, S3).
@@ -372,6 +384,7 @@ impl Car {
             self.phase_since = now;
         }
         self.phase = phase;
+        self.is_dark = self.light_off_at().is_some_and(|at| at <= now);
         let mode = self.mode();
         let reason = self.availability().unavailable().map(|why| Reason::in_mode(why, mode));
         if reason != self.reported {

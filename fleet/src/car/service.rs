@@ -133,7 +133,11 @@ impl Car {
             }
             Mode::FireService => {
                 if self.settings.floors.contains(floor) {
-                    self.fire_call = Some(floor);
+                    // Only the door buttons, where there are any, open the door: the button of this
+                    // floor cancels the call to another.
+                    let is_here = self.inputs.floor == Some(floor) && !self.state.is_driving();
+                    let is_cancelled = is_here && self.inputs.door_buttons.is_some();
+                    self.fire_call = (!is_cancelled).then_some(floor);
                 }
                 Press::Command
             }
@@ -159,7 +163,7 @@ impl Car {
     }
 
     /// Nobody is locked into a car that is out of service.
-    fn let_out(&mut self, now: Timestamp) {
+    pub(super) fn let_out(&mut self, now: Timestamp) {
         match (self.state, self.inputs.floor) {
             (OperatingState::Idle { .. }, Some(floor)) if self.may_open() => {
                 self.state = OperatingState::AtDoor(DoorCycle::begin(floor, now));

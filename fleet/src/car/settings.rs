@@ -53,6 +53,10 @@ pub struct CarSettings {
     pub bypass_load: u8,
     /// From this load on, in per cent of the rated load, the car stays with its door open.
     pub overload: u8,
+    /// How long the car rests empty with its door closed before its light and fan go off.
+    pub light_off_after: Duration,
+    /// Whether a second press of a lit car button cancels its call while the car is at rest.
+    pub cancel_car_calls: bool,
 }
 
 impl CarSettings {
@@ -83,6 +87,8 @@ impl CarSettings {
             priority_stay: Duration::from_secs(30),
             bypass_load: Self::BYPASS_LOAD,
             overload: Self::OVERLOAD,
+            light_off_after: Duration::from_mins(5),
+            cancel_car_calls: false,
         }
     }
 }

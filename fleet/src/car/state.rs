@@ -214,7 +214,10 @@ impl Car {
         } else if self.mode() == Mode::FireService {
             // A door opens on a fire floor only for somebody who asks for it, or who asks to leave
             // with too many.
-            self.fire_call.is_some_and(|stop| stop == floor || self.is_overloaded())
+            match self.inputs.door_buttons {
+                Some(pressed) => pressed.open || self.fire_call.is_some() && self.is_overloaded(),
+                None => self.fire_call.is_some_and(|stop| stop == floor || self.is_overloaded()),
+            }
         } else {
             self.holds_open(floor)
         };
@@ -249,7 +252,7 @@ impl Car {
     /// Where the car goes from `floor`: to its stops, or without any to where it is to wait. After
     /// a fault of its drive it stays for a while, and then goes at least to the next floor, to
     /// prove that it can.
-    fn next_departure(
+    pub(super) fn next_departure(
         &self,
         sweep: &StopSet,
         floor: Floor,

@@ -1,5 +1,6 @@
 //! A car against a small simulated shaft, in virtual time.
 
+mod buttons;
 mod door;
 mod service;
 mod shaft;

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use elevator_driver::{Alarm, DoorState};
+
 use super::{Action, Node, Report, Timer};
 use crate::cabin::CabinTimer;
 use crate::car::{CarEvent, ServedCall, Stops};
@@ -100,7 +102,8 @@ impl Node {
             if let Some(view) = self.cabin.view(now) {
                 self.dispatching.note_view(&self.hello.node, &view);
             }
-            self.cabin.update_panel(self.store.lamps(), self.kiosks(now), now);
+            let alarm = self.settings().alarm(&self.hello.node);
+            self.cabin.update_panel(self.store.lamps(), self.kiosks(now), alarm, now);
         }
         is_dirty
     }
@@ -184,7 +187,12 @@ impl Node {
                     self.set_own(Setting::Hang(own.clone(), Some(evidence)), (&own).into(), now);
                     self.peers.finish();
                 }
-                CarEvent::DoorChanged { to, .. } => self.report(Report::Door { door: to }),
+                CarEvent::DoorChanged { to, .. } => {
+                    self.report(Report::Door { door: to });
+                    if to == DoorState::Closed {
+                        self.end_alarm(now);
+                    }
+                }
                 CarEvent::AvailabilityChanged(reason) => {
                     self.report(Report::Availability(reason));
                     self.peers.hurry();
@@ -214,6 +222,14 @@ impl Node {
             any = true;
         }
         any || self.cabin.are_stops_dirty()
+    }
+
+    /// The door was open since, so whoever raised an alarm could leave.
+    fn end_alarm(&mut self, now: Timestamp) {
+        let own = self.hello.node.clone();
+        if self.settings().alarm(&own) == Alarm::Acknowledged {
+            self.set_own(Setting::Alarm(own.clone(), Alarm::Off), (&own).into(), now);
+        }
     }
 
     fn change_own_session(&mut self, session: Option<Session>, now: Timestamp) {

@@ -94,8 +94,11 @@ fn settings(index: u8, incarnation: u64) -> NodeSettings {
 
 /// A node whose car stands at the lowest floor with its door closed, and that moment.
 fn cabin(index: u8) -> (Node, Timestamp) {
+    settled(with_car(index, 1, Restored::default(), Timestamp::START))
+}
+
+fn settled(mut node: Node) -> (Node, Timestamp) {
     let mut now = Timestamp::START;
-    let mut node = with_car(index, 1, Restored::default(), now);
     node.handle_panel(PanelEvent::Connected, now);
     node.see(at_rest(), now);
     leave_cars_idle(&mut node, now);

@@ -1,6 +1,6 @@
 //! What an operator commands, and what it sets, by [`Command::settings`].
 
-use elevator_driver::Floor;
+use elevator_driver::{Alarm, Floor};
 use serde::{Deserialize, Serialize};
 
 use super::{Bank, power, priority};
@@ -51,6 +51,11 @@ pub enum Command {
         #[cfg_attr(feature = "schema", schema(value_type = Option<String>, example = "B"))]
         car: Option<NodeId>,
     },
+    /// Answers the alarm from a car: its alarm lamp says so until the door next closes.
+    AcknowledgeAlarm {
+        #[cfg_attr(feature = "schema", schema(value_type = String, example = "B"))]
+        car: NodeId,
+    },
 }
 
 /// Why a command is refused. Nothing has changed.
@@ -67,6 +72,8 @@ pub enum CommandRefused {
     /// A priority call has one car.
     #[error("to end a priority call, name its car")]
     NoCarNamed,
+    #[error("no alarm from car {0} waits for an answer")]
+    NoAlarm(NodeId),
     #[error("all cars are recalled because of a fire")]
     FireRecall,
     /// One car moves at a time.
@@ -115,6 +122,10 @@ impl Command {
             }
             Self::Priority { car: None, floor: None } => return Err(CommandRefused::NoCarNamed),
             Self::EmergencyPower { on, car } => power::command(bank, *on, car.as_ref()),
+            Self::AcknowledgeAlarm { car } if bank.settings().alarm(car) == Alarm::Sent => {
+                vec![Setting::Alarm(car.clone(), Alarm::Acknowledged)]
+            }
+            Self::AcknowledgeAlarm { car } => return Err(CommandRefused::NoAlarm(car.clone())),
         };
         Ok((self, settings))
     }
@@ -126,7 +137,7 @@ impl Command {
                 return Err(CommandRefused::NoModeToSet(*mode));
             }
             Self::Mode { car, .. } => (Some(car), None),
-            Self::FireRecall { .. } => (None, None),
+            Self::FireRecall { .. } | Self::AcknowledgeAlarm { .. } => (None, None),
             // One that is locked can be unlocked, whatever the building has become.
             Self::FloorLock { floor, locked: false } if bank.settings().is_locked(*floor) => {
                 (None, None)

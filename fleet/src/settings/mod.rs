@@ -15,7 +15,7 @@ mod text;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::Hasher;
 
-use elevator_driver::{Floor, KeySwitch};
+use elevator_driver::{Alarm, Floor, KeySwitch};
 use serde::{Deserialize, Serialize};
 use siphasher::sip::SipHasher13;
 
@@ -312,6 +312,15 @@ impl Settings {
             return KeySwitch::Normal;
         };
         *position
+    }
+
+    /// What has become of the alarm from a car.
+    #[must_use]
+    pub fn alarm(&self, car: &NodeId) -> Alarm {
+        let Some(Setting::Alarm(_, alarm)) = self.about(&Key::Alarm(car.clone())) else {
+            return Alarm::Off;
+        };
+        *alarm
     }
 
     pub(crate) fn is_hung(&self, car: &NodeId) -> bool {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::{Duration, SystemTime};
 
-use elevator_driver::{Floor, KeySwitch};
+use elevator_driver::{Alarm, Floor, KeySwitch};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::recalls::Recall;
@@ -31,6 +31,7 @@ pub enum Key {
     Hang(NodeId),
     /// What a program has asked for. These are kept apart from the others.
     Request(RequestId),
+    Alarm(NodeId),
 }
 
 impl Key {
@@ -41,7 +42,7 @@ impl Key {
     pub(super) fn class(&self) -> u8 {
         match self {
             Self::EmergencyPower | Self::Cars | Self::Turn | Self::FireRecall(_) => 0,
-            Self::Firefighter(_) => 1,
+            Self::Firefighter(_) | Self::Alarm(_) => 1,
             Self::Mode(_)
             | Self::FloorLock(_)
             | Self::Priority(_)
@@ -68,6 +69,7 @@ impl fmt::Display for Key {
             Self::Token(name) => write!(f, "token/{name}"),
             Self::Hang(car) => write!(f, "hang/{car}"),
             Self::Request(id) => write!(f, "request/{id}"),
+            Self::Alarm(car) => write!(f, "alarm/{car}"),
         }
     }
 }
@@ -99,6 +101,8 @@ pub enum Setting {
     Hang(NodeId, Option<HangEvidence>),
     /// What a program has asked for, and what came of it.
     Request(Request),
+    /// The alarm from a car: its node sets it when the button is pressed, and when it is over.
+    Alarm(NodeId, Alarm),
 }
 
 impl Setting {
@@ -117,6 +121,7 @@ impl Setting {
             Self::Token(name, _) => Key::Token(name.clone()),
             Self::Hang(car, _) => Key::Hang(car.clone()),
             Self::Request(request) => Key::Request(request.id()),
+            Self::Alarm(car, _) => Key::Alarm(car.clone()),
         }
     }
 
@@ -175,6 +180,7 @@ impl fmt::Display for Setting {
             Self::Hang(_, Some(evidence)) => evidence.fmt(f),
             Self::Request(Request::Session(session)) => f.write_str(&session.in_words()),
             Self::Request(Request::Call { call, .. }) => write!(f, "{call}"),
+            Self::Alarm(_, alarm) => write!(f, "{alarm}"),
         }
     }
 }

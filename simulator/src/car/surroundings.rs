@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use elevator_driver::{Button, Climate, Floor, KeySwitch, STUCK_AFTER, Trip};
+use elevator_driver::{Button, Climate, DoorButtons, Floor, KeySwitch, STUCK_AFTER, Trip};
 
-use super::{NotInShaft, PRESSES, SimulatedCar};
+use super::{Contact, DoorButton, NotInShaft, PRESSES, SHORTEST_PRESS, SimulatedCar};
 use crate::shaft::{LevellingFault, MotorFault};
 
 impl SimulatedCar {
@@ -70,6 +70,29 @@ impl SimulatedCar {
             .filter(|(_, since)| self.clock.saturating_sub(**since) >= STUCK_AFTER)
             .map(|(&button, _)| button)
             .collect()
+    }
+
+    /// Puts door buttons into a car, which has none at first.
+    pub fn fit_door_buttons(&mut self) {
+        self.inputs.door.get_or_insert_default();
+    }
+
+    /// Presses a door button, or lets it go. Without door buttons nothing happens.
+    pub fn set_door_button(&mut self, button: DoorButton, is_pressed: bool) {
+        let Some([open, close]) = &mut self.inputs.door else { return };
+        let contact = match button {
+            DoorButton::Open => open,
+            DoorButton::Close => close,
+        };
+        let until = if is_pressed { self.clock + SHORTEST_PRESS } else { contact.until };
+        *contact = Contact { is_pressed, until };
+    }
+
+    /// The door buttons as the panel reports them.
+    pub(super) fn door_buttons(&self) -> Option<DoorButtons> {
+        let reads = |contact: Contact| contact.is_pressed || self.clock < contact.until;
+        let [open, close] = self.inputs.door?.map(reads);
+        Some(DoorButtons { open, close })
     }
 
     /// Pulls or pushes the stop switch. It is an input alone: to stop is the controller's part.

@@ -4,6 +4,7 @@ use std::ops::RangeInclusive;
 
 use elevator_driver::{Button, Climate, Direction, Floor, FloorCount, KeySwitch, Trip};
 
+use crate::car::DoorButton;
 use crate::shaft::{LevellingFault, MotorFault};
 
 /// What `help` answers, without its closing `ok`.
@@ -13,6 +14,8 @@ press car FLOOR              press a car button for a moment
 press destination FROM TO    give a destination at the kiosk of a landing
 hold BUTTON                  keep a button pressed (stuck), e.g. hold car 2
 release BUTTON               let it go
+door-open press|release      hold the door-open button, or let it go; door-close likewise
+alarm                        press the alarm button
 obstruct on|off              put something into the door, or remove it
 stop on|off                  pull or push the stop switch
 key normal|independent|fire|out|attendant|recall-all
@@ -45,6 +48,8 @@ pub(crate) enum Command {
     Request(Trip),
     Hold(Button),
     Release(Button),
+    DoorButton(DoorButton, bool),
+    Alarm,
     Obstruct(bool),
     Stop(bool),
     Key(KeySwitch),
@@ -88,7 +93,10 @@ pub(crate) enum CommandError {
     Button(Button),
     #[error("there is no trip from {0} in this shaft")]
     Trip(Trip),
-    #[error("this simulator has no serial panel: start it with --serial for faults of its line")]
+    #[error(
+        "this simulator has no serial panel: start it with --serial for faults of its line, door \
+         buttons and the alarm"
+    )]
     NoSerialLine,
     #[error("{0}; the line stays cut")]
     Line(String),
@@ -109,6 +117,9 @@ impl Command {
             "press" => Self::Press(words.button()?),
             "hold" => Self::Hold(words.button()?),
             "release" => Self::Release(words.button()?),
+            "door-open" => Self::DoorButton(DoorButton::Open, words.one_of(&PRESSED)?),
+            "door-close" => Self::DoorButton(DoorButton::Close, words.one_of(&PRESSED)?),
+            "alarm" => Self::Alarm,
             "obstruct" => Self::Obstruct(words.one_of(&SWITCH)?),
             "stop" => Self::Stop(words.one_of(&SWITCH)?),
             "key" => Self::Key(words.one_of(&KEYS)?),
@@ -133,6 +144,8 @@ impl Command {
 }
 
 const SWITCH: [(&str, bool); 2] = [("on", true), ("off", false)];
+
+const PRESSED: [(&str, bool); 2] = [("press", true), ("release", false)];
 
 const SENSOR: [(&str, bool); 2] = [("dead", true), ("ok", false)];
 
@@ -285,6 +298,9 @@ mod tests {
             ("hold hall 2 up", Command::Hold(hall)),
             ("press destination 0 3", Command::Request(Trip::new(floor(0), floor(3)).unwrap())),
             ("release hall 2 up", Command::Release(hall)),
+            ("door-open press", Command::DoorButton(DoorButton::Open, true)),
+            ("door-close release", Command::DoorButton(DoorButton::Close, false)),
+            ("alarm", Command::Alarm),
             ("obstruct on", Command::Obstruct(true)),
             ("stop off", Command::Stop(false)),
             ("key fire", Command::Key(KeySwitch::FireRecall)),
@@ -325,6 +341,8 @@ mod tests {
             "press destination 2 2",
             "press car 1 now",
             "stop maybe",
+            "door-open on",
+            "alarm off",
             "load 256",
             "fault panel",
             "fault sensor dead",

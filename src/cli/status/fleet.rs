@@ -42,7 +42,9 @@ pub(super) fn tables(state: &State) -> String {
 
 /// What is commanded for all cars, in words.
 pub(crate) fn commands(fleet: &Fleet) -> Vec<String> {
-    let mut commands = Vec::new();
+    let alarms = fleet.alarms.iter();
+    let mut commands: Vec<_> =
+        alarms.map(|car| format!("alarm from car {car}, not acknowledged")).collect();
     if fleet.fire_recall {
         commands.push("fire recall of all cars".to_owned());
     }

@@ -15,7 +15,8 @@ table! {
     [door] struct Door {
         /// How long the door stays open, from fully open or from the last reason to keep it open.
         dwell: Time<1_000, 30_000> = Value("3 s"),
-        /// How long presses and obstructions may keep the door open in total before it nudges.
+        /// How long presses, the door-open button and obstructions may keep the door open in total
+        /// before it nudges.
         /// Longer than twice `dwell`.
         nudge_after: Time<2_000, 300_000> = Value("20 s"),
         /// How long an obstruction or an overload may hold the door before the car leaves the
@@ -92,6 +93,11 @@ table! {
         /// The load, in per cent of the rated load, at which the door stays open and the car does
         /// not leave.
         overload: Percent = Value("110"),
+        /// How long the car rests empty with its door closed before its light and fan go off.
+        light_off_after: Time<10_000, 86_400_000> = Value("5 min"),
+        /// Whether a second press of a lit car button cancels its call while the car is at rest and
+        /// in service. The call then counts as served.
+        cancel_car_calls: bool = Value("false"),
     }
 }
 
@@ -128,6 +134,8 @@ pub(in crate::config) fn car_settings(
         park_after: dispatch.park_after,
         bypass_load: service.bypass_load,
         overload: service.overload,
+        light_off_after: service.light_off_after,
+        cancel_car_calls: service.cancel_car_calls,
     }
 }
 

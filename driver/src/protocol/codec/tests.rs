@@ -67,14 +67,17 @@ proptest! {
 
 #[test]
 fn a_text_is_cut_to_32_bytes_at_a_character_boundary() {
-    let display = Display { text: format!("{}é", "x".repeat(31)), brightness: None };
+    let long = format!("{}é", "x".repeat(31));
+    let display = Display { position: long.clone(), text: long, brightness: None };
     let read = intact::<ControllerFrame>(&encode(header(), &ControllerFrame::Display(display)));
     let Some(ControllerFrame::Display(read)) = read.into_iter().next().map(|read| read.frame)
     else {
         panic!("no display frame");
     };
-    assert_eq!(read.text, "x".repeat(31));
-    assert!(read.text.len() <= DISPLAY_BYTES);
+    for text in [read.position, read.text] {
+        assert_eq!(text, "x".repeat(31));
+        assert!(text.len() <= DISPLAY_BYTES);
+    }
 }
 
 fn header() -> Header {

@@ -4,11 +4,11 @@ use std::ops::RangeInclusive;
 
 use super::{ButtonChunk, ControllerFrame, Drive, Frame, KioskSlot, Named, PanelFrame, Status};
 use crate::vocabulary::{
-    Button, Climate, Direction, Display, DoorCommand, DoorState, DriveFeedback, Floor, FloorCount,
-    HallLantern, KeySwitch, MOST_TRIPS, MotorCommand, PanelInputs, Trip,
+    Alarm, Button, Climate, Direction, Display, DoorButtons, DoorCommand, DoorState, DriveFeedback,
+    Floor, FloorCount, HallLantern, KeySwitch, MOST_TRIPS, MotorCommand, PanelInputs, Trip,
 };
 
-/// The longest text of a [`Display`] on the wire, in bytes.
+/// The longest text of each field of a [`Display`] on the wire, in bytes.
 pub const DISPLAY_BYTES: usize = 32;
 
 /// The longest name of a car in a [`KioskSlot`], in bytes.
@@ -24,6 +24,8 @@ const DOORS: [DoorState; 4] =
     [DoorState::Closed, DoorState::Opening, DoorState::Open, DoorState::Closing];
 const LANTERNS: [HallLantern; 3] =
     [HallLantern::Dark, HallLantern::Lit(Direction::Up), HallLantern::Lit(Direction::Down)];
+const ALARMS: [Alarm; 3] = [Alarm::Off, Alarm::Sent, Alarm::Acknowledged];
+const GONGS: [Option<Direction>; 3] = [None, Some(Direction::Up), Some(Direction::Down)];
 const DRIVES: [DriveFeedback; 3] = [
     DriveFeedback::Stopped,
     DriveFeedback::Driven(Direction::Up),
@@ -42,6 +44,11 @@ const PRESS: u8 = 0x83;
 const CLIMATE: u8 = 0x84;
 const STUCK: u8 = 0x85;
 const REQUEST: u8 = 0x86;
+const ALARM: u8 = 0x87;
+
+// The bits of the door buttons.
+const OPEN_BUTTON: u8 = 1;
+const CLOSE_BUTTON: u8 = 2;
 
 impl Frame for ControllerFrame {
     const KINDS: RangeInclusive<u8> = HELLO..=KIOSK;
@@ -62,10 +69,11 @@ impl Frame for ControllerFrame {
             Self::Drive(drive) => encode_drive(drive, bytes),
             Self::Lamps(chunk) => encode_chunk(*chunk, bytes),
             Self::Display(display) => {
-                let text = cut(&display.text);
                 bytes.extend_from_slice(&optional(display.brightness));
-                bytes.extend(u8::try_from(text.len()));
-                bytes.extend_from_slice(text.as_bytes());
+                for text in [&display.position, &display.text].map(|text| cut(text)) {
+                    bytes.extend(u8::try_from(text.len()));
+                    bytes.extend_from_slice(text.as_bytes());
+                }
             }
             Self::Kiosk(slot) => encode_kiosk(slot, bytes),
         }
@@ -79,6 +87,7 @@ impl Frame for ControllerFrame {
             LAMPS => Self::Lamps(decode_chunk(&mut body)?),
             DISPLAY => Self::Display(Display {
                 brightness: body.optional()?,
+                position: body.text(DISPLAY_BYTES)?,
                 text: body.text(DISPLAY_BYTES)?,
             }),
             KIOSK => Self::Kiosk(decode_kiosk(&mut body)?),
@@ -88,7 +97,7 @@ impl Frame for ControllerFrame {
 }
 
 impl Frame for PanelFrame {
-    const KINDS: RangeInclusive<u8> = PANEL_HELLO..=REQUEST;
+    const KINDS: RangeInclusive<u8> = PANEL_HELLO..=ALARM;
 
     fn kind(&self) -> u8 {
         match self {
@@ -98,6 +107,7 @@ impl Frame for PanelFrame {
             Self::Climate(_) => CLIMATE,
             Self::Stuck(_) => STUCK,
             Self::Request { .. } => REQUEST,
+            Self::Alarm { .. } => ALARM,
         }
     }
 
@@ -122,6 +132,7 @@ impl Frame for PanelFrame {
                 bytes.extend_from_slice(&sequence.to_be_bytes());
                 bytes.extend_from_slice(&trip.map_or_else(|raw| raw, trip_bytes));
             }
+            Self::Alarm { sequence } => bytes.extend_from_slice(&sequence.to_be_bytes()),
         }
     }
 
@@ -139,12 +150,13 @@ impl Frame for PanelFrame {
             }),
             STUCK => Self::Stuck(decode_chunk(&mut body)?),
             REQUEST => Self::Request { sequence: body.number()?, trip: body.named(trip_of)? },
+            ALARM => Self::Alarm { sequence: body.number()? },
             _ => return None,
         })
     }
 }
 
-/// As much of `text` as a [`Display`] frame can carry: 32 bytes, cut at a character boundary.
+/// As much of a text as a field of a [`Display`] frame can carry: 32 bytes, cut at a character boundary.
 #[must_use]
 pub fn cut(text: &str) -> &str {
     &text[..text.floor_char_boundary(DISPLAY_BYTES)]
@@ -223,6 +235,9 @@ fn encode_drive(drive: &Drive, bytes: &mut Vec<u8>) {
         floor_byte(drive.indicator),
         code_of(drive.lantern, &LANTERNS),
         u8::from(drive.stop_lamp),
+        code_of(drive.alarm, &ALARMS),
+        code_of(drive.gong, &GONGS),
+        u8::from(drive.light_off),
     ]);
 }
 
@@ -241,6 +256,9 @@ fn decode_drive(body: &mut Body<'_>) -> Option<Drive> {
         indicator: body.optional_floor()?,
         lantern: body.one_of(&LANTERNS)?,
         stop_lamp: body.one_of(&FLAGS)?,
+        alarm: body.one_of(&ALARMS)?,
+        gong: body.one_of(&GONGS)?,
+        light_off: body.one_of(&FLAGS)?,
     })
 }
 
@@ -255,6 +273,9 @@ fn encode_status(Status(status): &Status, bytes: &mut Vec<u8>) {
     ]);
     bytes.extend_from_slice(&optional(status.load));
     bytes.push(code_of(status.key, &KeySwitch::ALL));
+    bytes.extend_from_slice(&optional(status.door_buttons.map(|DoorButtons { open, close }| {
+        u8::from(open) * OPEN_BUTTON + u8::from(close) * CLOSE_BUTTON
+    })));
 }
 
 fn decode_status(body: &mut Body<'_>) -> Option<Status> {
@@ -267,6 +288,13 @@ fn decode_status(body: &mut Body<'_>) -> Option<Status> {
         obstruction: body.one_of(&FLAGS)?,
         load: body.optional()?,
         key: body.one_of(&KeySwitch::ALL)?,
+        door_buttons: match body.optional()? {
+            None => None,
+            Some(bits) if bits > OPEN_BUTTON + CLOSE_BUTTON => return None,
+            Some(bits) => {
+                Some(DoorButtons { open: bits & OPEN_BUTTON != 0, close: bits & CLOSE_BUTTON != 0 })
+            }
+        },
         ..PanelInputs::default()
     }))
 }

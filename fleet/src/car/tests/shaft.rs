@@ -8,8 +8,8 @@ use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
 use elevator_driver::{
-    Button, Direction, DoorCommand, DoorState, DriveFeedback, Floor, FloorCount, KeySwitch,
-    MotorCommand, PanelEvent, PanelInputs,
+    Button, Direction, DoorButtons, DoorCommand, DoorState, DriveFeedback, Floor, FloorCount,
+    KeySwitch, MotorCommand, PanelEvent, PanelInputs,
 };
 
 pub(super) use self::drive::{Door, Drive, Faults};
@@ -34,6 +34,7 @@ pub(super) struct World {
     pub(super) stop: bool,
     pub(super) obstruction: bool,
     pub(super) key: KeySwitch,
+    pub(super) door_buttons: Option<DoorButtons>,
     pub(super) load: Option<u8>,
     pub(super) car_calls: BTreeSet<Floor>,
     pub(super) assigned: BTreeSet<HallCall>,
@@ -87,6 +88,7 @@ impl World {
             stop: false,
             obstruction: false,
             key: KeySwitch::Normal,
+            door_buttons: None,
             load: None,
             car_calls: BTreeSet::new(),
             assigned: BTreeSet::new(),
@@ -198,6 +200,12 @@ impl World {
             Stops { car_calls: &self.car_calls, assigned: &self.assigned, hall: &self.hall };
         self.car.set_stops(stops, self.now);
         self.drain();
+    }
+
+    /// Holds these door buttons from here on.
+    pub(super) fn hold(&mut self, open: bool, close: bool) {
+        self.door_buttons = Some(DoorButtons { open, close });
+        self.tick();
     }
 
     pub(super) fn run(&mut self, ticks: u32) {
@@ -313,6 +321,7 @@ impl World {
             obstruction: self.obstruction,
             load: self.load,
             key: self.key,
+            door_buttons: self.door_buttons,
             ..PanelInputs::default()
         };
         let has_changed = self.told.as_ref() != Some(&inputs) && !self.faults.cut;

@@ -26,7 +26,11 @@ fn press(world: &mut World, random: &mut fastrand::Rng) {
 }
 
 fn disturb(world: &mut World, random: &mut fastrand::Rng) {
-    match random.u8(0..18) {
+    match random.u8(0..20) {
+        18 | 19 => {
+            let [open, close] = [random.bool(), random.bool()];
+            world.hold(open, close);
+        }
         0 | 1 => world.obstruction = !world.obstruction,
         2 => world.stop = !world.stop,
         3 => world.disconnect(),
@@ -82,6 +86,7 @@ fn calm(world: &mut World) {
     world.stop = false;
     world.key = KeySwitch::Normal;
     world.load = None;
+    world.door_buttons = None;
     world.send(None);
     world.car.set_power(Power::Normal, world.now);
     world.car.set_plan(CarPlan::default());

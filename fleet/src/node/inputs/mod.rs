@@ -280,6 +280,10 @@ impl Node {
             }
             Occurrence::Pressed(button) => Some(self.press(button, now)),
             Occurrence::Requested(trip) => self.request(trip, now),
+            Occurrence::Alarm => {
+                self.raise_alarm(now);
+                None
+            }
         });
         self.settle(now);
         press

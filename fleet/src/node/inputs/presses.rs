@@ -1,11 +1,13 @@
 //! Presses of the node's own panel: which of them become orders, and which are refused.
 
-use elevator_driver::{Button, Trip};
+use elevator_driver::{Alarm, Button, Trip};
 
 use crate::car;
 use crate::model::{Call, Dot, HallCall, Timestamp};
-use crate::node::{Node, OrderRefused};
+use crate::node::{Node, OrderRefused, Report};
 use crate::services::access::{Access, refusing_mode, unserved};
+use crate::settings::{Setting, Words};
+use crate::store::Ride;
 
 /// A press of a button of the panel, or a destination given at its kiosk.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,6 +24,8 @@ pub enum Pressed {
     Absorbed,
     /// No order: it drives a car in a special mode.
     Command,
+    /// No order: the second press has cancelled the call, which counts as served.
+    Cancelled,
 }
 
 impl Node {
@@ -39,6 +43,11 @@ impl Node {
             if !is_locked && self.cabin.press(floor, now) == car::Press::Command {
                 return Press { call, outcome: Ok(Pressed::Command) };
             }
+            if self.cabin.cancels_car_calls() && self.store.ride_to(floor) == Ride::Promised {
+                self.store.serve(call.clone(), now);
+                self.route_store(now);
+                return Press { call, outcome: Ok(Pressed::Cancelled) };
+            }
         }
         // Where the door is open, the button keeps it open, also at a locked floor.
         if !self.settings().is_fire_recalled() && self.cabin.absorbs(&call, now) {
@@ -51,6 +60,20 @@ impl Node {
     pub(in crate::node) fn request(&mut self, trip: Trip, now: Timestamp) -> Option<Press> {
         let call = HallCall::to(trip.from(), trip.to()).map(Call::Hall)?;
         Some(self.place_of_panel(call, now))
+    }
+
+    /// The alarm button in the car was pressed. Until an operator has answered, a further press is
+    /// the same alarm.
+    pub(in crate::node) fn raise_alarm(&mut self, now: Timestamp) {
+        let own = self.hello.node.clone();
+        if self.settings().alarm(&own) == Alarm::Sent {
+            return;
+        }
+        let by = Words::entered("alarm button", &own);
+        if let Err(error) = self.set(Setting::Alarm(own, Alarm::Sent), by, now) {
+            let text = format!("the alarm from the car is not kept, so its lamp is off: {error}");
+            self.report(Report::Conflict { text });
+        }
     }
 
     /// Places a call of the panel, or reports why not: its lamp stays dark.

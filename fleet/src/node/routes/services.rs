@@ -68,6 +68,9 @@ impl Node {
         self.cabin.invalidate_stops();
         self.dispatching.invalidate();
         for Register { setting, version: _, operator, reason } in changed {
+            if let Setting::Alarm(car, alarm) = &setting {
+                self.report(Report::Alarm { car: car.clone(), alarm: *alarm });
+            }
             self.report(Report::Setting { setting, operator, reason });
         }
     }

@@ -9,7 +9,7 @@ use core::net::Ipv4Addr;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use elevator_driver::{Building, Floor};
+use elevator_driver::{Alarm, Building, Floor};
 use serde::{Deserialize, Serialize};
 
 pub use self::view::FollowedCall;
@@ -369,6 +369,23 @@ impl Status {
             return None;
         };
         *call
+    }
+
+    /// What has become of the alarm from a car.
+    #[must_use]
+    pub fn alarm(&self, car: &NodeId) -> Alarm {
+        let Some(Setting::Alarm(_, alarm)) = self.setting(&Key::Alarm(car.clone())) else {
+            return Alarm::Off;
+        };
+        *alarm
+    }
+
+    /// The cars whose alarm no operator has acknowledged.
+    pub fn alarms(&self) -> impl Iterator<Item = &NodeId> {
+        self.settings.iter().filter_map(|it| {
+            let Setting::Alarm(car, Alarm::Sent) = &it.setting else { return None };
+            Some(car)
+        })
     }
 
     /// Whether the building runs on emergency power.

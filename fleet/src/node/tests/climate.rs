@@ -48,7 +48,8 @@ fn what_nobody_tells_any_more_is_unknown() {
     pass(&mut node, told + limit - Duration::from_millis(1));
     assert_eq!(display(&node).text, "21.0 C 10:05");
     pass(&mut node, told + limit);
-    let unknown = Display { text: "-- C 10:05".to_owned(), brightness: None };
+    let unknown =
+        Display { position: "0".to_owned(), text: "-- C 10:05".to_owned(), brightness: None };
     assert_eq!(display(&node), unknown);
 }
 

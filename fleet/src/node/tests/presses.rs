@@ -1,6 +1,6 @@
 //! What a node makes of the presses of its panel, of calls to locked floors, and of commands.
 
-use elevator_driver::{KeySwitch, Trip};
+use elevator_driver::{Alarm, KeySwitch, Trip};
 
 use super::*;
 use crate::model::Mode;
@@ -76,6 +76,68 @@ fn a_press_that_keeps_the_door_open_is_absorbed() {
     leave_cars_idle(&mut node, now);
     assert!(node.orders().get(order).is_none(), "served");
     assert_eq!(press(&mut node, Button::Car(floor(0)), now), Ok(Pressed::Absorbed));
+}
+
+/// Only at rest, and once the lamp is lit: a contact that bounces cancels nothing.
+#[test]
+fn a_second_press_cancels_a_car_call_where_that_is_configured() {
+    for cancels in [true, false] {
+        let settings = settings(1, 1);
+        let car = CarSettings { cancel_car_calls: cancels, ..CarSettings::new(settings.floors) };
+        let (mut node, now) = settled(started(NodeSettings { car: Some(car), ..settings }));
+        let stopped = PanelInputs { stop: true, ..at_rest() };
+        node.see(stopped.clone(), now);
+        for _ in 0..2 {
+            assert!(matches!(press(&mut node, Button::Car(floor(3)), now), Ok(Pressed::Order(_))));
+        }
+        let written = drain(&mut node).into_iter().filter_map(|action| match action {
+            Action::Persist { lsn, .. } => Some(lsn),
+            _ => None,
+        });
+        node.handle_durable(written.last().expect("a batch"), now);
+        let driven = DriveFeedback::Driven(Direction::Up);
+        node.see(PanelInputs { floor: None, drive: driven, ..stopped.clone() }, now);
+        assert!(matches!(press(&mut node, Button::Car(floor(3)), now), Ok(Pressed::Order(_))));
+        node.see(stopped, now);
+        let again = press(&mut node, Button::Car(floor(3)), now);
+        assert_eq!(again == Ok(Pressed::Cancelled), cancels, "{again:?}");
+        assert_eq!(node.open_calls().is_empty(), cancels);
+    }
+}
+
+/// It reaches every node and disk, any of them answers it, and the lamp in the car says so.
+#[test]
+fn an_alarm_holds_until_it_is_acknowledged_and_the_door_has_closed() {
+    let (mut one, mut two, mut now) = two_cars();
+    let acknowledge = Command::AcknowledgeAlarm { car: name(1) };
+    let refused = two.handle_command(acknowledge.clone(), "kovac", None, now);
+    assert_eq!(refused, Err(CommandRefused::NoAlarm(name(1))));
+    let lamp = |node: &Node| node.outputs().expect("outputs").alarm;
+    drain(&mut one);
+    for _ in 0..2 {
+        assert_eq!(one.handle_panel(PanelEvent::Alarm, now), None);
+    }
+    assert_eq!(lamp(&one), Alarm::Sent);
+    let alarm = Report::Alarm { car: name(1), alarm: Alarm::Sent };
+    let actions = drain(&mut one);
+    assert_eq!(reports(actions.clone()).filter(|report| *report == alarm).count(), 1);
+    for frame in actions {
+        if let Action::Send { frame, .. } = frame {
+            two.handle_frame(LINK, frame, now);
+        }
+    }
+    assert_eq!(two.status(now).alarms().collect::<Vec<_>>(), [&name(1)]);
+    two.command(acknowledge, now);
+    talk(&mut two, &mut one, now, now + PERIOD * 8);
+    now = now + PERIOD * 8;
+    assert_eq!((lamp(&one), lamp(&two)), (Alarm::Acknowledged, Alarm::Off));
+    assert_eq!(restarted(3, 1, one.written(now)).settings().alarm(&name(1)), Alarm::Acknowledged);
+    for (door, expected) in
+        [(DoorState::Open, Alarm::Acknowledged), (DoorState::Closed, Alarm::Off)]
+    {
+        one.see(PanelInputs { door, ..at_rest() }, now);
+        assert_eq!(lamp(&one), expected);
+    }
 }
 
 #[test]

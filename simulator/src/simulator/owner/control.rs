@@ -64,6 +64,11 @@ impl Owner {
                 let done = self.car.set_button_stuck(button, held);
                 done.or(Err(CommandError::Button(button)))?;
             }
+            Command::DoorButton(button, is_pressed) => {
+                self.serial()?;
+                self.car.set_door_button(button, is_pressed);
+            }
+            Command::Alarm => self.serial()?.alarm(),
             Command::Obstruct(active) => self.car.set_obstruction(active),
             Command::Stop(pulled) => self.car.set_stop(pulled),
             Command::Key(key) => self.car.set_key(key),
