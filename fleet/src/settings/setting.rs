@@ -42,14 +42,14 @@ impl Key {
     pub(super) fn class(&self) -> u8 {
         match self {
             Self::EmergencyPower | Self::Cars | Self::Turn | Self::FireRecall(_) => 0,
-            Self::Firefighter(_) | Self::Alarm(_) => 1,
+            Self::Firefighter(_) => 1,
             Self::Mode(_)
             | Self::FloorLock(_)
             | Self::Priority(_)
             | Self::KeySwitch(_)
             | Self::Token(_)
             | Self::Request(_) => 2,
-            Self::Hang(_) => 3,
+            Self::Hang(_) | Self::Alarm(_) => 3,
         }
     }
 }

@@ -16,8 +16,7 @@ table! {
         /// How long the door stays open, from fully open or from the last reason to keep it open.
         dwell: Time<1_000, 30_000> = Value("3 s"),
         /// How long presses, the door-open button and obstructions may keep the door open in total
-        /// before it nudges.
-        /// Longer than twice `dwell`.
+        /// before it nudges. Longer than twice `dwell`.
         nudge_after: Time<2_000, 300_000> = Value("20 s"),
         /// How long an obstruction or an overload may hold the door before the car leaves the
         /// group. Longer than `nudge_after`, so that nudging gets its chance.

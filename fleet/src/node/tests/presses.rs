@@ -83,7 +83,10 @@ fn a_press_that_keeps_the_door_open_is_absorbed() {
 fn a_second_press_cancels_a_car_call_where_that_is_configured() {
     for cancels in [true, false] {
         let settings = settings(1, 1);
-        let car = CarSettings { cancel_car_calls: cancels, ..CarSettings::new(settings.floors) };
+        let car = CarSettings {
+            cancel_car_calls: cancels,
+            ..CarSettings::new(settings.building.floors())
+        };
         let (mut node, now) = settled(started(NodeSettings { car: Some(car), ..settings }));
         let stopped = PanelInputs { stop: true, ..at_rest() };
         node.see(stopped.clone(), now);
