@@ -24,6 +24,7 @@ mod doctor;
 mod documents;
 mod elections;
 mod faults;
+mod firmware;
 mod fleet;
 mod hang;
 mod hardware;
