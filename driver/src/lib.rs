@@ -5,15 +5,15 @@
 //!   controller          │  serial   ControllerSession ── frames ──▶ │ ──▶ panel
 //!     PanelOutputs ───▶ │           (module protocol)               │     motor, door, lamps,
 //!     PanelEvent ◀───── │  tcp      a levelling drive ── 4 bytes ─▶ │ ◀── buttons, sensors,
-//!                       │                                           │     switches
+//!                       │  modbus   rounds of requests ─ registers  │     switches
 //!                       └───────────────────────────────────────────┘
 //! ```
 //!
 //! Read [`vocabulary`] first: it needs no feature, does no I/O, and is all that the pure brain
-//! uses. Then `line`, the entry point for both back ends, and [`interlock`], which both apply. The
+//! uses. Then `line`, the entry point for all back ends, and [`interlock`], which all apply. The
 //! module `protocol` has the panel protocol: frames, and a session without I/O for either end of
 //! the line. `docs/PANEL-PROTOCOL.md` describes its bytes, and how the TCP back end uses the
-//! elevator-server protocol.
+//! elevator-server protocol; `docs/MODBUS.md` describes the registers of a PLC.
 //!
 //! Deliberately absent: an async runtime (a line has threads of its own), and any decision about
 //! where the car goes.
@@ -26,6 +26,8 @@ pub mod interlock;
 mod json;
 #[cfg(feature = "line")]
 pub mod line;
+#[cfg(feature = "line")]
+mod modbus;
 #[cfg(feature = "protocol")]
 pub mod protocol;
 #[cfg(feature = "line")]
@@ -42,7 +44,7 @@ pub use boot::draw_boot_id;
 pub use counters::LineCounters;
 #[cfg(feature = "line")]
 pub use line::{LineSettings, OpenError, PanelLine};
-pub use url::{PanelUrl, PanelUrlError};
+pub use url::{ModbusUrl, PanelUrl, PanelUrlError, Parity};
 pub use vocabulary::{
     Alarm, Building, Button, Climate, Direction, Display, DoorButtons, DoorCommand, DoorState,
     DriveFeedback, Floor, FloorCount, HallLantern, KeySwitch, Kiosks, LampSet, Lamps, MOST_TRIPS,

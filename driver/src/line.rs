@@ -5,6 +5,8 @@ pub(crate) mod bench;
 mod lease;
 mod mailbox;
 
+use std::io;
+use std::net::{TcpStream, ToSocketAddrs};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -26,27 +28,30 @@ const FIRST_RETRY: Duration = Duration::from_millis(50);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LineSettings {
     /// TCP: how often the server is polled. A press shorter than this may go unseen, and the car
-    /// coasts up to this long past its floor. Default 10 ms; servers expect 10 to 25 ms.
+    /// coasts up to this long past its floor. Default 10 ms; servers expect 10 to 25 ms. Modbus: how
+    /// often a round of requests begins while the car moves.
     pub poll: Duration,
     /// TCP: how often the server is polled once the car has stood still with its door closed,
     /// without new commands, for a second. A press is seen up to this much later, and a shorter one
     /// may go unseen. Default 20 ms; if it is shorter than `poll`, `poll` applies.
     pub poll_at_rest: Duration,
-    /// TCP: how long a server may take for any poll before it is disconnected. Also bounds the
-    /// attempt to connect, and the delay of outputs while a poll is being answered. Default 250 ms.
+    /// TCP, Modbus: how long a server may take for any poll before it is disconnected. Also bounds
+    /// the attempt to connect, and the delay of outputs while a poll is being answered. Over Modbus
+    /// RTU it is divided among three attempts. Default 250 ms.
     pub reply: Duration,
     /// TCP: send op 0 on each connection. One server rebuilds its world when it receives it, hence
     /// the default: no.
     pub reload_configuration: bool,
     /// Serial: how often unchanged outputs are sent; well below the panel's watchdog. Default
-    /// 50 ms.
+    /// 50 ms. Modbus: how often a round of requests begins while the car is at rest.
     pub heartbeat: Duration,
     /// Serial: how long a panel may be silent, or fail to hear the controller, before it is
-    /// disconnected; at least three heartbeats. Default 250 ms.
+    /// disconnected; at least three heartbeats. Default 250 ms. Modbus: how long a PLC may fail to
+    /// echo the heartbeat.
     pub silence: Duration,
-    /// Both: the longest delay between two attempts to open a lost line. Default 1 s.
+    /// All: the longest delay between two attempts to open a lost line. Default 1 s.
     pub retry: Duration,
-    /// Both: how long a motor runs without a keep-alive of the line's owner, which is
+    /// All: how long a motor runs without a keep-alive of the line's owner, which is
     /// [`PanelLine::set_outputs`] or [`PanelLine::keep_alive`]. Default 300 ms.
     pub lease: Duration,
 }
@@ -69,7 +74,7 @@ impl Default for LineSettings {
 /// A line could not be started. Nothing was opened and no thread runs.
 #[derive(Debug, thiserror::Error)]
 #[error("the panel line's thread could not be started")]
-pub struct OpenError(#[source] std::io::Error);
+pub struct OpenError(#[source] io::Error);
 
 /// A running line to a panel (F15).
 ///
@@ -77,7 +82,7 @@ pub struct OpenError(#[source] std::io::Error);
 /// outputs, and pass all events of the panel to the sink, from one thread and in order. The sink
 /// must not block: the line waits for it.
 ///
-/// Both back ends refuse commands that would violate S1 (see [`interlock`](crate::interlock)).
+/// All back ends refuse commands that would violate S1 (see [`interlock`](crate::interlock)).
 ///
 /// A motor runs only while its owner is alive. If the owner sends no keep-alive for
 /// [`LineSettings::lease`], the line's own thread stops the motor, whatever the owner is doing. The
@@ -116,6 +121,7 @@ impl PanelLine {
                 PanelUrl::Tcp { host, port } => {
                     crate::tcp::run(host, port, floors, settings, inbox, sink);
                 }
+                PanelUrl::Modbus(url) => crate::modbus::run(url, floors, settings, inbox, sink),
             }
         };
         let thread = thread::Builder::new().name("panel-line".to_owned()).spawn(run);
@@ -178,6 +184,18 @@ impl Drop for PanelLine {
     fn drop(&mut self) {
         self.shut_down();
     }
+}
+
+/// Connects to the first address of the host that accepts within the limit.
+pub(crate) fn dial(host: &str, port: u16, limit: Duration) -> io::Result<TcpStream> {
+    let mut failure = io::ErrorKind::NotFound.into();
+    for address in (host, port).to_socket_addrs()? {
+        match TcpStream::connect_timeout(&address, limit) {
+            Ok(stream) => return Ok(stream),
+            Err(error) => failure = error,
+        }
+    }
+    Err(failure)
 }
 
 #[derive(Debug)]

@@ -15,14 +15,13 @@ mod car;
 mod wire;
 
 use std::collections::BTreeMap;
-use std::net::{TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
 use car::Car;
 use wire::{Fault, Message, Wire};
 
 use crate::counters::LineCounters;
-use crate::line::{Inbox, LineSettings, Mail, Retry};
+use crate::line::{Inbox, LineSettings, Mail, Retry, dial};
 use crate::vocabulary::{
     Button, Direction, DoorState, DriveFeedback, Floor, FloorCount, PanelEvent, PanelInputs,
     STUCK_AFTER,
@@ -134,19 +133,9 @@ impl<S: FnMut(PanelEvent)> TcpLine<S> {
 
     /// Connects and switches the motor off; everything else waits for the first answers.
     fn connect(&mut self) -> Result<Connection, Fault> {
-        let addresses =
-            (self.host.as_str(), self.port).to_socket_addrs().map_err(Fault::Unreachable)?;
-        let mut failure = std::io::ErrorKind::NotFound.into();
-        for address in addresses {
-            match TcpStream::connect_timeout(&address, self.settings.reply) {
-                Ok(stream) => {
-                    let wire = Wire::new(stream, self.settings.reply)?;
-                    return self.begin(wire);
-                }
-                Err(error) => failure = error,
-            }
-        }
-        Err(Fault::Unreachable(failure))
+        let limit = self.settings.reply;
+        let stream = dial(&self.host, self.port, limit).map_err(Fault::Unreachable)?;
+        self.begin(Wire::new(stream, limit)?)
     }
 
     fn begin(&mut self, mut wire: Wire) -> Result<Connection, Fault> {

@@ -1,11 +1,13 @@
 //! Where a panel is.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// The address of a panel: `serial:///dev/ttyUSB0?baud=115200` or `tcp://host:port`.
+/// The address of a panel: `serial:///dev/ttyUSB0?baud=115200`, `tcp://host:port`,
+/// `modbus+tcp://host:port?unit=1` or `modbus+rtu:///dev/ttyUSB0?baud=19200&parity=even&unit=1`.
 ///
 /// ```
 /// use elevator_driver::PanelUrl;
@@ -32,6 +34,41 @@ pub enum PanelUrl {
         /// The TCP port. Default 15657.
         port: u16,
     },
+    /// A PLC.
+    Modbus(ModbusUrl),
+}
+
+/// The address of a PLC that is a Modbus server (`docs/MODBUS.md`).
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum ModbusUrl {
+    /// Modbus TCP.
+    Tcp {
+        /// As in [`PanelUrl::Tcp`].
+        host: String,
+        /// The TCP port. Default 502.
+        port: u16,
+        /// The unit identifier. Default 1.
+        unit: u8,
+    },
+    /// Modbus RTU, with eight data bits.
+    Rtu {
+        /// The device, an absolute path.
+        path: String,
+        /// Bits per second. Default 19,200.
+        baud: u32,
+        /// Default even.
+        parity: Parity,
+        /// The PLC's address on the line, 1 to 247. Default 1.
+        unit: u8,
+    },
+}
+
+/// The parity bit of a byte on a serial line; without one there are two stop bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Parity {
+    None,
+    Even,
+    Odd,
 }
 
 impl PanelUrl {
@@ -41,21 +78,36 @@ impl PanelUrl {
     pub const DEFAULT_PORT: u16 = 15657;
 }
 
+impl ModbusUrl {
+    /// The speed of a Modbus line whose address doesn't say it, in bits per second.
+    pub const DEFAULT_BAUD: u32 = 19_200;
+    /// The port of a Modbus server whose address doesn't say it.
+    pub const DEFAULT_PORT: u16 = 502;
+    const DEFAULT_UNIT: u8 = 1;
+}
+
 /// What is wrong with a panel's address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PanelUrlError {
-    #[error("a panel's address must begin with serial:// or tcp://, not `{0}`")]
+    #[error(
+        "a panel's address must begin with serial://, tcp://, modbus+tcp:// or modbus+rtu://, not \
+         `{0}`"
+    )]
     Scheme(String),
     #[error("a serial address needs an absolute path, such as serial:///dev/ttyUSB0, not `{0}`")]
     Path(String),
-    #[error("a serial address has no option `{0}`, only baud=NUMBER")]
-    UnknownOption(String),
+    #[error("a {scheme} address has no option `{option}`, only {known}")]
+    UnknownOption { scheme: &'static str, option: String, known: &'static str },
     #[error("the speed `{0}` is not a positive number of bits per second")]
     Baud(String),
     #[error("a TCP address must be tcp://HOST:PORT, not `{0}`")]
     Host(String),
     #[error("the port `{0}` is not a number from 1 to 65535")]
     Port(String),
+    #[error("the parity `{0}` is not none, even or odd")]
+    Parity(String),
+    #[error("the unit `{0}` is not a number from 1 to 247 (over TCP, from 0 to 255)")]
+    Unit(String),
 }
 
 impl FromStr for PanelUrl {
@@ -65,7 +117,12 @@ impl FromStr for PanelUrl {
         if let Some(rest) = text.strip_prefix("serial://") {
             parse_serial(rest)
         } else if let Some(rest) = text.strip_prefix("tcp://") {
-            parse_tcp(rest)
+            let (host, port) = parse_host(rest, Self::DEFAULT_PORT)?;
+            Ok(Self::Tcp { host, port })
+        } else if let Some(rest) = text.strip_prefix("modbus+tcp://") {
+            parse_modbus_tcp(rest).map(Self::Modbus)
+        } else if let Some(rest) = text.strip_prefix("modbus+rtu://") {
+            parse_modbus_rtu(rest).map(Self::Modbus)
         } else {
             Err(PanelUrlError::Scheme(text.to_owned()))
         }
@@ -73,26 +130,79 @@ impl FromStr for PanelUrl {
 }
 
 fn parse_serial(rest: &str) -> Result<PanelUrl, PanelUrlError> {
-    let (path, options) =
-        rest.split_once('?').map_or((rest, None), |(path, options)| (path, Some(options)));
+    let (path, options) = split_options(rest);
+    let mut baud = PanelUrl::DEFAULT_BAUD;
+    for option in options {
+        match option.split_once('=') {
+            Some(("baud", speed)) => baud = parse_baud(speed)?,
+            _ => return Err(unknown_option("serial", option, "baud=NUMBER")),
+        }
+    }
+    Ok(PanelUrl::Serial { path: parse_path(path)?, baud })
+}
+
+fn parse_modbus_tcp(rest: &str) -> Result<ModbusUrl, PanelUrlError> {
+    let (rest, options) = split_options(rest);
+    let (host, port) = parse_host(rest, ModbusUrl::DEFAULT_PORT)?;
+    let mut unit = ModbusUrl::DEFAULT_UNIT;
+    for option in options {
+        match option.split_once('=') {
+            Some(("unit", number)) => unit = parse_unit(number, 0..=u8::MAX)?,
+            _ => return Err(unknown_option("modbus+tcp", option, "unit=NUMBER")),
+        }
+    }
+    Ok(ModbusUrl::Tcp { host, port, unit })
+}
+
+fn parse_modbus_rtu(rest: &str) -> Result<ModbusUrl, PanelUrlError> {
+    let (path, options) = split_options(rest);
+    let (mut baud, mut unit) = (ModbusUrl::DEFAULT_BAUD, ModbusUrl::DEFAULT_UNIT);
+    let mut parity = Parity::Even;
+    for option in options {
+        match option.split_once('=') {
+            Some(("baud", speed)) => baud = parse_baud(speed)?,
+            Some(("parity", "none")) => parity = Parity::None,
+            Some(("parity", "even")) => parity = Parity::Even,
+            Some(("parity", "odd")) => parity = Parity::Odd,
+            Some(("parity", other)) => return Err(PanelUrlError::Parity(other.to_owned())),
+            Some(("unit", number)) => unit = parse_unit(number, 1..=247)?,
+            _ => {
+                let known = "baud=NUMBER, parity=PARITY and unit=NUMBER";
+                return Err(unknown_option("modbus+rtu", option, known));
+            }
+        }
+    }
+    Ok(ModbusUrl::Rtu { path: parse_path(path)?, baud, parity, unit })
+}
+
+fn split_options(rest: &str) -> (&str, impl Iterator<Item = &str>) {
+    let (place, options) =
+        rest.split_once('?').map_or((rest, None), |(place, options)| (place, Some(options)));
+    (place, options.into_iter().flat_map(|options| options.split('&')))
+}
+
+fn unknown_option(scheme: &'static str, option: &str, known: &'static str) -> PanelUrlError {
+    PanelUrlError::UnknownOption { scheme, option: option.to_owned(), known }
+}
+
+fn parse_path(path: &str) -> Result<String, PanelUrlError> {
     if !path.starts_with('/') || path.len() < 2 {
         return Err(PanelUrlError::Path(path.to_owned()));
     }
-    let mut baud = PanelUrl::DEFAULT_BAUD;
-    for option in options.into_iter().flat_map(|options| options.split('&')) {
-        let speed = option
-            .strip_prefix("baud=")
-            .ok_or_else(|| PanelUrlError::UnknownOption(option.to_owned()))?;
-        baud = speed
-            .parse()
-            .ok()
-            .filter(|&baud| baud > 0)
-            .ok_or_else(|| PanelUrlError::Baud(speed.to_owned()))?;
-    }
-    Ok(PanelUrl::Serial { path: path.to_owned(), baud })
+    Ok(path.to_owned())
 }
 
-fn parse_tcp(rest: &str) -> Result<PanelUrl, PanelUrlError> {
+fn parse_baud(speed: &str) -> Result<u32, PanelUrlError> {
+    let baud = speed.parse().ok().filter(|&baud| baud > 0);
+    baud.ok_or_else(|| PanelUrlError::Baud(speed.to_owned()))
+}
+
+fn parse_unit(number: &str, range: RangeInclusive<u8>) -> Result<u8, PanelUrlError> {
+    let unit = number.parse().ok().filter(|unit| range.contains(unit));
+    unit.ok_or_else(|| PanelUrlError::Unit(number.to_owned()))
+}
+
+fn parse_host(rest: &str, default: u16) -> Result<(String, u16), PanelUrlError> {
     let rest = rest.strip_suffix('/').unwrap_or(rest);
     let bad_host = || PanelUrlError::Host(rest.to_owned());
     let (host, port) = if let Some(inner) = rest.strip_prefix('[') {
@@ -106,23 +216,55 @@ fn parse_tcp(rest: &str) -> Result<PanelUrl, PanelUrlError> {
         return Err(bad_host());
     }
     let port = if port.is_empty() {
-        PanelUrl::DEFAULT_PORT
+        default
     } else {
         port.parse()
             .ok()
             .filter(|&port| port > 0)
             .ok_or_else(|| PanelUrlError::Port(port.to_owned()))?
     };
-    Ok(PanelUrl::Tcp { host: host.to_owned(), port })
+    Ok((host.to_owned(), port))
 }
 
 impl fmt::Display for PanelUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Serial { path, baud } => write!(f, "serial://{path}?baud={baud}"),
-            Self::Tcp { host, port } if host.contains(':') => write!(f, "tcp://[{host}]:{port}"),
-            Self::Tcp { host, port } => write!(f, "tcp://{host}:{port}"),
+            Self::Tcp { host, port } => write!(f, "tcp://{}:{port}", Bracketed(host)),
+            Self::Modbus(url) => url.fmt(f),
         }
+    }
+}
+
+impl fmt::Display for ModbusUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp { host, port, unit } => {
+                write!(f, "modbus+tcp://{}:{port}?unit={unit}", Bracketed(host))
+            }
+            Self::Rtu { path, baud, parity, unit } => {
+                write!(f, "modbus+rtu://{path}?baud={baud}&parity={parity}&unit={unit}")
+            }
+        }
+    }
+}
+
+impl fmt::Display for Parity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::None => "none",
+            Self::Even => "even",
+            Self::Odd => "odd",
+        })
+    }
+}
+
+/// A host as it is written before a port.
+struct Bracketed<'a>(&'a str);
+
+impl fmt::Display for Bracketed<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.contains(':') { write!(f, "[{}]", self.0) } else { f.write_str(self.0) }
     }
 }
 
@@ -155,19 +297,27 @@ mod tests {
             "tcp://127.0.0.1:15657",
             "tcp://panel.local:4000",
             "tcp://[::1]:15657",
+            "modbus+tcp://192.168.1.20:502?unit=1",
+            "modbus+tcp://[::1]:1502?unit=255",
+            "modbus+rtu:///dev/ttyUSB0?baud=38400&parity=none&unit=247",
         ] {
             assert_eq!(parse(text).unwrap().to_string(), text);
         }
     }
 
     #[test]
-    fn speed_and_port_have_defaults() {
+    fn what_an_address_does_not_say_has_a_default() {
         assert_eq!(
             parse("serial:///dev/ttyS1").unwrap().to_string(),
             "serial:///dev/ttyS1?baud=115200"
         );
         assert_eq!(parse("tcp://panel").unwrap().to_string(), "tcp://panel:15657");
         assert_eq!(parse("tcp://[::1]").unwrap().to_string(), "tcp://[::1]:15657");
+        assert_eq!(parse("modbus+tcp://plc").unwrap().to_string(), "modbus+tcp://plc:502?unit=1");
+        assert_eq!(
+            parse("modbus+rtu:///dev/ttyS1").unwrap().to_string(),
+            "modbus+rtu:///dev/ttyS1?baud=19200&parity=even&unit=1"
+        );
     }
 
     #[test]
@@ -178,11 +328,21 @@ mod tests {
         assert_eq!(wrong("serial:///dev/ttyS0?baud=0"), PanelUrlError::Baud("0".to_owned()));
         assert_eq!(
             wrong("serial:///dev/ttyS0?parity=even"),
-            PanelUrlError::UnknownOption("parity=even".to_owned())
+            unknown_option("serial", "parity=even", "baud=NUMBER")
         );
         assert_eq!(wrong("tcp://:80"), PanelUrlError::Host(":80".to_owned()));
         assert_eq!(wrong("tcp://a:0"), PanelUrlError::Port("0".to_owned()));
         assert_eq!(wrong("tcp://a:66000"), PanelUrlError::Port("66000".to_owned()));
         assert_eq!(wrong("tcp://[::1"), PanelUrlError::Host("[::1".to_owned()));
+        assert_eq!(wrong("modbus+tcp://?unit=1"), PanelUrlError::Host(String::new()));
+        assert_eq!(
+            wrong("modbus+tcp://plc?baud=1"),
+            unknown_option("modbus+tcp", "baud=1", "unit=NUMBER")
+        );
+        for (text, unit) in [("tcp://plc?unit=256", "256"), ("rtu:///dev/ttyS0?unit=0", "0")] {
+            assert_eq!(wrong(&format!("modbus+{text}")), PanelUrlError::Unit(unit.to_owned()));
+        }
+        let parity = wrong("modbus+rtu:///dev/ttyS0?parity=mark");
+        assert_eq!(parity, PanelUrlError::Parity("mark".to_owned()));
     }
 }

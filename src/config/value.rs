@@ -191,7 +191,8 @@ key_types! {
     Interface => String: "INTERFACE", "the name of a network interface, such as eth0",
         |text| plain(text, 15, |byte| byte.is_ascii_graphic() && byte != b'/');
     PanelUrl => Self: "URL",
-        "serial:///dev/DEVICE?baud=NUMBER (an absolute path) or tcp://HOST:PORT", parsed;
+        "serial:///dev/DEVICE?baud=NUMBER (an absolute path), tcp://HOST:PORT, \
+         modbus+tcp://HOST:PORT?unit=NUMBER or modbus+rtu:///dev/DEVICE?baud=NUMBER", parsed;
     FloorCount => Self: "NUMBER",
         format!("a whole number from {} to {}", Self::MIN, Self::MAX),
         |text| Self::new(parsed(text)?), bare();

@@ -6,7 +6,7 @@ use std::net::{TcpStream, ToSocketAddrs};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::time::Duration;
 
-use elevator_driver::PanelUrl;
+use elevator_driver::{ModbusUrl, PanelUrl};
 use rustix::fs::OFlags;
 use rustix::termios::isatty;
 
@@ -17,8 +17,11 @@ const CONNECT_LIMIT: Duration = Duration::from_secs(2);
 
 pub(super) fn panel(url: &PanelUrl, running: Running) -> Verdict {
     match url {
-        PanelUrl::Serial { path, .. } => serial(path, running),
-        PanelUrl::Tcp { host, port } => tcp(host, *port, running),
+        PanelUrl::Serial { path, .. } | PanelUrl::Modbus(ModbusUrl::Rtu { path, .. }) => {
+            serial(path, running)
+        }
+        PanelUrl::Tcp { host, port } => tcp("elevator server", host, *port, running),
+        PanelUrl::Modbus(ModbusUrl::Tcp { host, port, .. }) => tcp("PLC", host, *port, running),
     }
 }
 
@@ -55,15 +58,15 @@ fn serial(path: &str, running: Running) -> Verdict {
 const RIGHTS: &str = "add the node's user to the group that `ls -l` shows for the device";
 
 /// Opens and closes a connection. The server of a running node accepts that node only.
-fn tcp(host: &str, port: u16, running: Running) -> Verdict {
+fn tcp(what: &str, host: &str, port: u16, running: Running) -> Verdict {
     if running == Running::Yes {
         return Verdict::good(format!("{host}:{port} is not tried while this node is running"));
     }
     match connect(host, port) {
         Ok(()) => Verdict::good(format!("{host}:{port} accepts connections")),
         Err(error) => Verdict::wrong(
-            format!("no elevator server at {host}:{port}: {error}"),
-            "start the server, or correct the address",
+            format!("no {what} at {host}:{port}: {error}"),
+            "start it, or correct the address",
         ),
     }
 }

@@ -32,6 +32,7 @@ mod http;
 mod journal;
 mod keys;
 mod layers;
+mod modbus;
 mod modes;
 mod mqtt;
 mod network;

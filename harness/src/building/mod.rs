@@ -204,6 +204,12 @@ impl Building {
         self.power_panel(name);
     }
 
+    /// Installs a car whose panel is none of this building's simulators, but what is at this URL.
+    pub fn install_panel(&mut self, name: &'static str, number: u8, url: String) {
+        self.add(name, number, Role::Cabin, Interface::Ready);
+        self.cabin_mut(name).panel = url;
+    }
+
     /// Installs a node that has no car and no panel.
     pub fn install_unit(&mut self, name: &'static str, number: u8, role: Role) {
         self.add(name, number, role, Interface::Ready);

@@ -46,23 +46,24 @@ table! {
     [panel_line] LineSettings {
         /// TCP: how often the elevator server is polled. A press shorter than this may go unseen,
         /// and the car stops up to this long past its floor. Keep it below the server's own
-        /// watchdog.
+        /// watchdog. Modbus: how often a PLC is asked while the car moves.
         poll as poll_period: Time<1, 1_000> = Value("10 ms"),
         /// TCP: how often the elevator server is polled while the car rests. A car rests once it
         /// has stood still with its door closed, and received no new command, for a second. A press
         /// is seen up to this much later. Less than `poll_period` counts as `poll_period`. Keep it
         /// below the server's own watchdog.
         poll_at_rest as rest_poll_period: Time<1, 1_000> = Value("20 ms"),
-        /// TCP: how long a server may take to answer a poll before it is disconnected.
+        /// TCP, Modbus: how long a server may take to answer before it is disconnected.
         reply as reply_limit: Time<10, 10_000> = Value("250 ms"),
         /// TCP: whether to ask the server to reload its configuration on each connection. Some then
         /// rebuild their world.
         reload_configuration: bool = Value("false"),
-        /// Serial: how often unchanged outputs are sent; well below the panel's watchdog.
+        /// Serial: how often unchanged outputs are sent; well below the panel's watchdog. Modbus: how
+        /// often a PLC is asked while the car rests.
         heartbeat: Time<5, 5_000> = Value("50 ms"),
         /// Serial: how long a panel may be silent before it is disconnected. At least three times
         /// `heartbeat`. Above 300 ms, a passenger with a destination may count as aboard although
-        /// the panel was gone by then.
+        /// the panel was gone by then. Modbus: how long a PLC may fail to echo the heartbeat.
         silence as silence_limit: Time<15, 30_000> = Value("250 ms"),
         /// The longest delay between two attempts to open a lost line.
         retry as retry_limit: Time<50, 60_000> = Value("1 s"),

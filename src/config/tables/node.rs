@@ -52,8 +52,8 @@ table! {
         ),
         /// The TCP port on which this node listens for links.
         link_port: Option<Port> = Absent("broadcast's port", "46100"),
-        /// The panel: a serial line, or an elevator server over TCP. Optional for a node without a
-        /// car.
+        /// The panel: a serial line, an elevator server over TCP, or a PLC over Modbus. Optional for
+        /// a node without a car.
         panel: Option<PanelUrl> = Required("serial:///dev/ttyUSB0?baud=115200"),
         /// The file that describes the building: the labels and heights of its floors, and the
         /// floors that each car serves. A relative path counts from this file. The same on every

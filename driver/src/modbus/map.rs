@@ -1,0 +1,304 @@
+//! Where a PLC has which value: the tables of `docs/MODBUS.md`.
+
+use std::collections::BTreeSet;
+
+use super::wire::{Fault, Span, Table};
+use crate::vocabulary::{
+    Button, Climate, Direction, DoorCommand, DoorState, DriveFeedback, Floor, FloorCount,
+    HallLantern, KeySwitch, MotorCommand, PanelInputs, PanelOutputs,
+};
+
+/// Bits of the car come first, then these many of each floor, from the bottom up.
+const CAR_BITS: u16 = 16;
+const FLOOR_BITS: u16 = 8;
+
+// Coils of the car, and of a floor. Those of the buttons are in the order of `buttons_of`.
+const MOTOR_UP: usize = 0;
+const MOTOR_DOWN: usize = 1;
+const HOMING: usize = 2;
+const DOOR_OPEN: usize = 3;
+const DOOR_NUDGE: usize = 4;
+const STOP_LAMP: usize = 5;
+const LANTERN_UP: usize = 6;
+const LANTERN_DOWN: usize = 7;
+const LAMPS: u16 = 0;
+const ACKNOWLEDGEMENTS: u16 = 3;
+
+// Discrete inputs of the car, and of a floor.
+const DOOR_IS_CLOSED: u16 = 0;
+const DOOR_IS_OPEN: u16 = 1;
+const MOVES_UP: u16 = 2;
+const MOVES_DOWN: u16 = 3;
+const STOP_SWITCH: u16 = 4;
+const OBSTRUCTION: u16 = 5;
+const PRESSES: u16 = 0;
+const FLOOR_SENSOR: u16 = 3;
+const HELD: u16 = 4;
+
+// Input registers.
+pub(super) const ECHO: usize = 0;
+const NEXT_STOP: usize = 1;
+const LOAD: usize = 2;
+const KEY: usize = 3;
+const TEMPERATURE: usize = 4;
+const ILLUMINANCE: usize = 5;
+pub(super) type Words = [u16; 6];
+
+/// Holding registers: the heartbeat, and the first of those that [`targets`] returns.
+pub(super) const HEARTBEAT: u16 = 0;
+pub(super) const TARGETS: u16 = 1;
+
+/// How many coils, and how many discrete inputs, a PLC has.
+pub(super) fn bits(floors: FloorCount) -> u16 {
+    CAR_BITS + FLOOR_BITS * u16::from(floors.get())
+}
+
+/// The address of a bit of a floor.
+fn bit_of(floor: Floor, bit: u16) -> u16 {
+    CAR_BITS + FLOOR_BITS * u16::from(floor.index()) + bit
+}
+
+/// The buttons that have bits, whether the shaft has them or not, with the address of each if `bit`
+/// is the first of the floor's three.
+fn buttons(floors: FloorCount, bit: u16) -> impl Iterator<Item = (u16, Button)> {
+    floors.floors().flat_map(move |floor| (bit_of(floor, bit)..).zip(buttons_of(floor)))
+}
+
+fn buttons_of(floor: Floor) -> [Button; 3] {
+    [Button::Hall(floor, Direction::Up), Button::Hall(floor, Direction::Down), Button::Car(floor)]
+}
+
+/// All coils. Motor and door are what [`interlock`](crate::interlock) permits.
+pub(super) fn coils(
+    floors: FloorCount,
+    outputs: &PanelOutputs,
+    motor: MotorCommand,
+    door: DoorCommand,
+    acknowledged: &BTreeSet<Button>,
+) -> Vec<bool> {
+    let mut coils = vec![false; usize::from(bits(floors))];
+    coils[MOTOR_UP] = motor.direction() == Some(Direction::Up);
+    coils[MOTOR_DOWN] = motor.direction() == Some(Direction::Down);
+    coils[HOMING] = matches!(motor, MotorCommand::Home { .. });
+    coils[DOOR_OPEN] = door == DoorCommand::Open;
+    coils[DOOR_NUDGE] = door == DoorCommand::Nudge;
+    coils[STOP_LAMP] = outputs.lamps.stop;
+    coils[LANTERN_UP] = outputs.lantern == HallLantern::Lit(Direction::Up);
+    coils[LANTERN_DOWN] = outputs.lantern == HallLantern::Lit(Direction::Down);
+    for (set, bit) in [(&outputs.lamps.orders, LAMPS), (acknowledged, ACKNOWLEDGEMENTS)] {
+        for (at, button) in buttons(floors, bit) {
+            coils[usize::from(at)] = set.contains(&button);
+        }
+    }
+    coils
+}
+
+/// Switches the motor off, and nothing else.
+pub(super) fn stop_motor(coils: &mut [bool]) {
+    for coil in [MOTOR_UP, MOTOR_DOWN, HOMING] {
+        coils[coil] = false;
+    }
+}
+
+/// The stop floor and the floor that the indicator shows.
+pub(super) fn targets(stop_at: Option<Floor>, indicator: Option<Floor>) -> [u16; 2] {
+    [stop_at, indicator].map(number)
+}
+
+/// Registers count floors from 1 at the bottom; 0 is none.
+fn number(floor: Option<Floor>) -> u16 {
+    floor.map_or(0, |floor| u16::from(floor.index()) + 1)
+}
+
+/// What a PLC says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Seen {
+    /// Without the stuck buttons.
+    pub(super) inputs: PanelInputs,
+    /// The buttons whose presses wait to be acknowledged, also such as the shaft doesn't have.
+    pub(super) presses: BTreeSet<Button>,
+    /// The buttons that are down.
+    pub(super) held: BTreeSet<Button>,
+}
+
+/// Reads the input registers and all discrete inputs. A door between its two limit switches moves as
+/// it was commanded.
+pub(super) fn read(
+    floors: FloorCount,
+    words: &Words,
+    bits: &[bool],
+    door: DoorCommand,
+) -> Result<Seen, Fault> {
+    let is_on = |at: u16| bits.get(usize::from(at)).copied().unwrap_or_default();
+    let pressed = |bit| buttons(floors, bit).filter(|&(at, _)| is_on(at)).map(|(_, it)| it);
+    let exclude = |first, second, what: &str| {
+        if is_on(first) && is_on(second) {
+            let at = Span::one(Table::DiscreteInput, second);
+            return Err(Fault::Impossible(at, format!("on together with {first}: {what}")));
+        }
+        Ok(())
+    };
+    exclude(DOOR_IS_CLOSED, DOOR_IS_OPEN, "the door is closed and open")?;
+    exclude(MOVES_UP, MOVES_DOWN, "the car moves both ways")?;
+    let mut at_floors = floors.floors().filter(|&floor| is_on(bit_of(floor, FLOOR_SENSOR)));
+    let floor = at_floors.next();
+    if let (Some(one), Some(other)) = (floor, at_floors.next()) {
+        let [one, other] = [one, other].map(|floor| bit_of(floor, FLOOR_SENSOR));
+        exclude(one, other, "the car is at two floors")?;
+    }
+    let drive = if is_on(MOVES_UP) {
+        DriveFeedback::Driven(Direction::Up)
+    } else if is_on(MOVES_DOWN) {
+        DriveFeedback::Driven(Direction::Down)
+    } else {
+        DriveFeedback::Stopped
+    };
+    let door = match (is_on(DOOR_IS_CLOSED), is_on(DOOR_IS_OPEN), door) {
+        (true, _, _) => DoorState::Closed,
+        (false, true, _) => DoorState::Open,
+        (false, false, DoorCommand::Open) => DoorState::Opening,
+        (false, false, DoorCommand::Close | DoorCommand::Nudge) => DoorState::Closing,
+    };
+    let impossible = |at: usize, what: &str| {
+        let place = Span::one(Table::InputRegister, u16::try_from(at).unwrap_or(u16::MAX));
+        Fault::Impossible(place, format!("{} is not {what}", words[at]))
+    };
+    let next_stop = floors.floors().find(|&floor| number(Some(floor)) == words[NEXT_STOP]);
+    if next_stop.is_none() && words[NEXT_STOP] != 0 {
+        return Err(impossible(NEXT_STOP, "a floor of this shaft"));
+    }
+    let key = KeySwitch::ALL.get(usize::from(words[KEY])).copied();
+    let inputs = PanelInputs {
+        floor,
+        next_stop,
+        drive,
+        door,
+        stop: is_on(STOP_SWITCH),
+        obstruction: is_on(OBSTRUCTION),
+        load: u8::try_from(words[LOAD]).ok(),
+        key: key.ok_or_else(|| impossible(KEY, "a position of the key switch"))?,
+        climate: Climate {
+            temperature: i8::try_from(words[TEMPERATURE].cast_signed()).ok(),
+            illuminance: u8::try_from(words[ILLUMINANCE]).ok(),
+        },
+        ..PanelInputs::default()
+    };
+    Ok(Seen { inputs, presses: pressed(PRESSES).collect(), held: pressed(HELD).collect() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{self, floor};
+
+    fn floors() -> FloorCount {
+        testing::floors(4)
+    }
+
+    /// The addresses of the coils that are on.
+    fn on(outputs: &PanelOutputs, acknowledged: &[Button]) -> Vec<usize> {
+        let acknowledged = acknowledged.iter().copied().collect();
+        let coils = coils(floors(), outputs, outputs.motor, outputs.door, &acknowledged);
+        assert_eq!(coils.len(), 48);
+        coils.iter().enumerate().filter(|(_, on)| **on).map(|(at, _)| at).collect()
+    }
+
+    #[test]
+    fn each_output_has_its_coil() {
+        let motor = |motor| PanelOutputs { motor, ..PanelOutputs::default() };
+        let door = |door| PanelOutputs { door, ..PanelOutputs::default() };
+        let lantern = |direction| PanelOutputs {
+            lantern: HallLantern::Lit(direction),
+            ..PanelOutputs::default()
+        };
+        let mut lamps = PanelOutputs::default();
+        lamps.lamps.stop = true;
+        let third = buttons_of(floor(2));
+        lamps.lamps.orders = third.into();
+        let cases = [
+            (PanelOutputs::default(), vec![]),
+            (testing::run(Direction::Up, 3), vec![0]),
+            (testing::run(Direction::Down, 0), vec![1]),
+            (motor(MotorCommand::Home { direction: Direction::Up }), vec![0, 2]),
+            (motor(MotorCommand::Home { direction: Direction::Down }), vec![1, 2]),
+            (door(DoorCommand::Open), vec![3]),
+            (door(DoorCommand::Nudge), vec![4]),
+            (lantern(Direction::Up), vec![6]),
+            (lantern(Direction::Down), vec![7]),
+            (lamps, vec![5, 32, 33, 34]),
+        ];
+        for (outputs, expected) in cases {
+            assert_eq!(on(&outputs, &[]), expected, "{outputs:?}");
+        }
+        assert_eq!(on(&PanelOutputs::default(), &third), [35, 36, 37]);
+        assert_eq!(targets(Some(floor(3)), None), [4, 0]);
+        assert_eq!(bits(testing::floors(254)), 2048);
+    }
+
+    fn seen(words: Words, on: &[usize], door: DoorCommand) -> Result<Seen, String> {
+        let mut bits = vec![false; 48];
+        on.iter().for_each(|&at| bits[at] = true);
+        read(floors(), &words, &bits, door).map_err(|fault| fault.to_string())
+    }
+
+    const ZEROS: Words = [0; 6];
+
+    #[test]
+    fn each_input_has_its_address() {
+        let close = DoorCommand::Close;
+        let inputs = |on: &[usize]| seen([9, 2, 40, 1, 0xFFFB, 200], on, close).unwrap().inputs;
+        let resting = PanelInputs {
+            next_stop: Some(floor(1)),
+            load: Some(40),
+            key: KeySwitch::Independent,
+            climate: Climate { temperature: Some(-5), illuminance: Some(200) },
+            ..PanelInputs::default()
+        };
+        let up = DriveFeedback::Driven(Direction::Up);
+        let down = DriveFeedback::Driven(Direction::Down);
+        let at_top = PanelInputs { floor: Some(floor(3)), ..resting.clone() };
+        assert_eq!(inputs(&[0]), resting);
+        assert_eq!(inputs(&[0, 43]), at_top);
+        assert_eq!(inputs(&[0, 2]), PanelInputs { drive: up, ..resting.clone() });
+        assert_eq!(inputs(&[0, 3]), PanelInputs { drive: down, ..resting.clone() });
+        assert_eq!(
+            inputs(&[1, 4, 5]),
+            PanelInputs { door: DoorState::Open, stop: true, obstruction: true, ..resting }
+        );
+        for (command, door) in [
+            (DoorCommand::Open, DoorState::Opening),
+            (DoorCommand::Close, DoorState::Closing),
+            (DoorCommand::Nudge, DoorState::Closing),
+        ] {
+            assert_eq!(seen(ZEROS, &[], command).unwrap().inputs.door, door);
+        }
+        let none = seen([0, 0, 0xFFFF, 0, 0x7FFF, 0x7FFF], &[], close).unwrap().inputs;
+        assert_eq!((none.load, none.climate), (None, Climate::default()));
+        let second = buttons_of(floor(1));
+        let Seen { presses, held, .. } = seen(ZEROS, &[24, 26, 29], close).unwrap();
+        assert_eq!(presses, [second[0], second[2]].into());
+        assert_eq!(held, [second[1]].into());
+    }
+
+    #[test]
+    fn what_can_not_be_is_named_with_its_address() {
+        let word = |at: usize, value| std::array::from_fn(|it| if it == at { value } else { 0 });
+        for (words, on, expected) in [
+            (
+                ZEROS,
+                vec![0, 1],
+                "discrete input 1: on together with 0: the door is closed and open",
+            ),
+            (ZEROS, vec![2, 3], "discrete input 3: on together with 2: the car moves both ways"),
+            (
+                ZEROS,
+                vec![19, 43],
+                "discrete input 43: on together with 19: the car is at two floors",
+            ),
+            (word(1, 5), vec![], "input register 1: 5 is not a floor of this shaft"),
+            (word(3, 6), vec![], "input register 3: 6 is not a position of the key switch"),
+        ] {
+            assert_eq!(seen(words, &on, DoorCommand::Close).unwrap_err(), expected);
+        }
+    }
+}
