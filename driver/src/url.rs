@@ -1,7 +1,6 @@
 //! Where a panel is.
 
 use std::fmt;
-use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
@@ -96,7 +95,7 @@ pub enum PanelUrlError {
     Scheme(String),
     #[error("a serial address needs an absolute path, such as serial:///dev/ttyUSB0, not `{0}`")]
     Path(String),
-    #[error("a {scheme} address has no option `{option}`, only {known}")]
+    #[error("a {scheme} address has no option `{option}`, only {known} (=VALUE)")]
     UnknownOption { scheme: &'static str, option: String, known: &'static str },
     #[error("the speed `{0}` is not a positive number of bits per second")]
     Baud(String),
@@ -130,59 +129,61 @@ impl FromStr for PanelUrl {
 }
 
 fn parse_serial(rest: &str) -> Result<PanelUrl, PanelUrlError> {
-    let (path, options) = split_options(rest);
-    let mut baud = PanelUrl::DEFAULT_BAUD;
-    for option in options {
-        match option.split_once('=') {
-            Some(("baud", speed)) => baud = parse_baud(speed)?,
-            _ => return Err(unknown_option("serial", option, "baud=NUMBER")),
-        }
-    }
+    let (path, options) = split_options("serial", rest, "baud")?;
+    let baud = options.baud.unwrap_or(PanelUrl::DEFAULT_BAUD);
     Ok(PanelUrl::Serial { path: parse_path(path)?, baud })
 }
 
 fn parse_modbus_tcp(rest: &str) -> Result<ModbusUrl, PanelUrlError> {
-    let (rest, options) = split_options(rest);
+    let (rest, Options { unit, .. }) = split_options("modbus+tcp", rest, "unit")?;
     let (host, port) = parse_host(rest, ModbusUrl::DEFAULT_PORT)?;
-    let mut unit = ModbusUrl::DEFAULT_UNIT;
-    for option in options {
-        match option.split_once('=') {
-            Some(("unit", number)) => unit = parse_unit(number, 0..=u8::MAX)?,
-            _ => return Err(unknown_option("modbus+tcp", option, "unit=NUMBER")),
-        }
-    }
     Ok(ModbusUrl::Tcp { host, port, unit })
 }
 
 fn parse_modbus_rtu(rest: &str) -> Result<ModbusUrl, PanelUrlError> {
-    let (path, options) = split_options(rest);
-    let (mut baud, mut unit) = (ModbusUrl::DEFAULT_BAUD, ModbusUrl::DEFAULT_UNIT);
-    let mut parity = Parity::Even;
-    for option in options {
-        match option.split_once('=') {
-            Some(("baud", speed)) => baud = parse_baud(speed)?,
-            Some(("parity", "none")) => parity = Parity::None,
-            Some(("parity", "even")) => parity = Parity::Even,
-            Some(("parity", "odd")) => parity = Parity::Odd,
-            Some(("parity", other)) => return Err(PanelUrlError::Parity(other.to_owned())),
-            Some(("unit", number)) => unit = parse_unit(number, 1..=247)?,
-            _ => {
-                let known = "baud=NUMBER, parity=PARITY and unit=NUMBER";
-                return Err(unknown_option("modbus+rtu", option, known));
-            }
-        }
+    let (path, options) = split_options("modbus+rtu", rest, "baud, parity, unit")?;
+    let Options { baud, parity, unit } = options;
+    if !(1..=247).contains(&unit) {
+        return Err(PanelUrlError::Unit(unit.to_string()));
     }
+    let baud = baud.unwrap_or(ModbusUrl::DEFAULT_BAUD);
     Ok(ModbusUrl::Rtu { path: parse_path(path)?, baud, parity, unit })
 }
 
-fn split_options(rest: &str) -> (&str, impl Iterator<Item = &str>) {
-    let (place, options) =
-        rest.split_once('?').map_or((rest, None), |(place, options)| (place, Some(options)));
-    (place, options.into_iter().flat_map(|options| options.split('&')))
+/// What may follow the question mark of an address.
+struct Options {
+    baud: Option<u32>,
+    parity: Parity,
+    unit: u8,
 }
 
-fn unknown_option(scheme: &'static str, option: &str, known: &'static str) -> PanelUrlError {
-    PanelUrlError::UnknownOption { scheme, option: option.to_owned(), known }
+fn split_options<'a>(
+    scheme: &'static str,
+    rest: &'a str,
+    known: &'static str,
+) -> Result<(&'a str, Options), PanelUrlError> {
+    let (place, texts) =
+        rest.split_once('?').map_or((rest, None), |(place, options)| (place, Some(options)));
+    let mut options = Options { baud: None, parity: Parity::Even, unit: ModbusUrl::DEFAULT_UNIT };
+    for option in texts.into_iter().flat_map(|options| options.split('&')) {
+        let is_known = |(key, _): &(&str, &str)| known.split(", ").any(|known| known == *key);
+        match option.split_once('=').filter(is_known) {
+            Some(("baud", speed)) => options.baud = Some(parse_baud(speed)?),
+            Some(("parity", "none")) => options.parity = Parity::None,
+            Some(("parity", "even")) => options.parity = Parity::Even,
+            Some(("parity", "odd")) => options.parity = Parity::Odd,
+            Some(("parity", other)) => return Err(PanelUrlError::Parity(other.to_owned())),
+            Some((_unit, number)) => {
+                let unit = number.parse().map_err(|_| PanelUrlError::Unit(number.to_owned()));
+                options.unit = unit?;
+            }
+            None => {
+                let option = option.to_owned();
+                return Err(PanelUrlError::UnknownOption { scheme, option, known });
+            }
+        }
+    }
+    Ok((place, options))
 }
 
 fn parse_path(path: &str) -> Result<String, PanelUrlError> {
@@ -195,11 +196,6 @@ fn parse_path(path: &str) -> Result<String, PanelUrlError> {
 fn parse_baud(speed: &str) -> Result<u32, PanelUrlError> {
     let baud = speed.parse().ok().filter(|&baud| baud > 0);
     baud.ok_or_else(|| PanelUrlError::Baud(speed.to_owned()))
-}
-
-fn parse_unit(number: &str, range: RangeInclusive<u8>) -> Result<u8, PanelUrlError> {
-    let unit = number.parse().ok().filter(|unit| range.contains(unit));
-    unit.ok_or_else(|| PanelUrlError::Unit(number.to_owned()))
 }
 
 fn parse_host(rest: &str, default: u16) -> Result<(String, u16), PanelUrlError> {
@@ -326,19 +322,14 @@ mod tests {
         assert_eq!(wrong("http://x"), PanelUrlError::Scheme("http://x".to_owned()));
         assert_eq!(wrong("serial://ttyUSB0"), PanelUrlError::Path("ttyUSB0".to_owned()));
         assert_eq!(wrong("serial:///dev/ttyS0?baud=0"), PanelUrlError::Baud("0".to_owned()));
-        assert_eq!(
-            wrong("serial:///dev/ttyS0?parity=even"),
-            unknown_option("serial", "parity=even", "baud=NUMBER")
-        );
+        let unknown = wrong("serial:///dev/ttyS0?parity=even").to_string();
+        let expected = "a serial address has no option `parity=even`, only baud (=VALUE)";
+        assert_eq!(unknown, expected);
         assert_eq!(wrong("tcp://:80"), PanelUrlError::Host(":80".to_owned()));
         assert_eq!(wrong("tcp://a:0"), PanelUrlError::Port("0".to_owned()));
         assert_eq!(wrong("tcp://a:66000"), PanelUrlError::Port("66000".to_owned()));
         assert_eq!(wrong("tcp://[::1"), PanelUrlError::Host("[::1".to_owned()));
         assert_eq!(wrong("modbus+tcp://?unit=1"), PanelUrlError::Host(String::new()));
-        assert_eq!(
-            wrong("modbus+tcp://plc?baud=1"),
-            unknown_option("modbus+tcp", "baud=1", "unit=NUMBER")
-        );
         for (text, unit) in [("tcp://plc?unit=256", "256"), ("rtu:///dev/ttyS0?unit=0", "0")] {
             assert_eq!(wrong(&format!("modbus+{text}")), PanelUrlError::Unit(unit.to_owned()));
         }

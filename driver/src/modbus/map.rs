@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::wire::{Fault, Span, Table};
+use super::wire::{DISCRETE_INPUT, Fault, INPUT_REGISTER, Span};
 use crate::vocabulary::{
     Button, Climate, Direction, DoorCommand, DoorState, DriveFeedback, Floor, FloorCount,
     HallLantern, KeySwitch, MotorCommand, PanelInputs, PanelOutputs,
@@ -133,7 +133,7 @@ pub(super) fn read(
     let pressed = |bit| buttons(floors, bit).filter(|&(at, _)| is_on(at)).map(|(_, it)| it);
     let exclude = |first, second, what: &str| {
         if is_on(first) && is_on(second) {
-            let at = Span::one(Table::DiscreteInput, second);
+            let at = Span(DISCRETE_INPUT, second, 1);
             return Err(Fault::Impossible(at, format!("on together with {first}: {what}")));
         }
         Ok(())
@@ -160,7 +160,7 @@ pub(super) fn read(
         (false, false, DoorCommand::Close | DoorCommand::Nudge) => DoorState::Closing,
     };
     let impossible = |at: usize, what: &str| {
-        let place = Span::one(Table::InputRegister, u16::try_from(at).unwrap_or(u16::MAX));
+        let place = Span(INPUT_REGISTER, u16::try_from(at).unwrap_or(u16::MAX), 1);
         Fault::Impossible(place, format!("{} is not {what}", words[at]))
     };
     let next_stop = floors.floors().find(|&floor| number(Some(floor)) == words[NEXT_STOP]);
@@ -237,7 +237,9 @@ mod tests {
 
     fn seen(words: Words, on: &[usize], door: DoorCommand) -> Result<Seen, String> {
         let mut bits = vec![false; 48];
-        on.iter().for_each(|&at| bits[at] = true);
+        for &at in on {
+            bits[at] = true;
+        }
         read(floors(), &words, &bits, door).map_err(|fault| fault.to_string())
     }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::map::{self, Seen, Words};
-use super::wire::{Fault, Span, Table};
+use super::wire::{Fault, INPUT_REGISTER, Span};
 use crate::interlock::{permitted_door, permitted_motor};
 use crate::vocabulary::{
     Button, DoorCommand, DriveFeedback, Floor, FloorCount, MotorCommand, PanelEvent, PanelInputs,
@@ -151,8 +151,8 @@ impl Session {
         for button in held {
             self.held.entry(button).or_insert(now);
         }
-        let is_stuck = |&(_, since): &(&Button, &Duration)| now - *since >= STUCK_AFTER;
-        self.inputs.stuck = self.held.iter().filter(is_stuck).map(|(&button, _)| button).collect();
+        let stuck = self.held.iter().filter(|(_, since)| now >= **since + STUCK_AFTER);
+        self.inputs.stuck = stuck.map(|(&button, _)| button).collect();
         let mut events = Vec::new();
         if !self.is_connected() {
             if !is_echoed {
@@ -214,7 +214,7 @@ impl Echo {
             }
             return Ok(is_new);
         };
-        Err(Fault::Impossible(Span::one(Table::InputRegister, 0), what.to_owned()))
+        Err(Fault::Impossible(Span(INPUT_REGISTER, 0, 1), what.to_owned()))
     }
 }
 

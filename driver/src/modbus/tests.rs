@@ -4,14 +4,17 @@
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::thread;
+use std::time::Duration;
 
 use crate::LineSettings;
 use crate::line::bench::{Bench, settings};
 use crate::testing;
 
+type Answer = Box<dyn Fn(&[u8]) -> Vec<u8> + Send>;
+
 /// Answers each request with these bytes after its transaction number, on one connection after the
 /// other, until the test ends.
-fn answering(answer: impl Fn(&[u8]) -> Vec<u8> + Send + 'static) -> String {
+fn answering(answer: Answer) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     thread::spawn(move || {
@@ -38,7 +41,6 @@ fn pdu(bytes: &[u8]) -> Vec<u8> {
 fn an_answer_that_is_wrong_is_named_with_address_and_register() {
     let registers = || pdu(&[&[4, 12][..], &[0; 12]].concat());
     let inputs = |count: u8| pdu(&[&[2, count][..], &vec![1; usize::from(count)]].concat());
-    type Answer = Box<dyn Fn(&[u8]) -> Vec<u8> + Send>;
     let cases: [(Answer, &str); 8] = [
         (Box::new(|_| vec![]), "input registers 0 to 5: unexpected end of file"),
         (Box::new(|_| pdu(&[0x84, 2])), "input registers 0 to 5: the PLC refuses with exception 2"),
@@ -73,12 +75,11 @@ fn a_server_that_is_not_there_is_called_again_and_reported_once() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("modbus+tcp://{}", listener.local_addr().unwrap());
     drop(listener);
-    let retry = std::time::Duration::from_millis(1);
+    let retry = Duration::from_millis(1);
     let settings = LineSettings { retry, ..settings() };
     let mut line = Bench::open(&url, testing::floors(4), settings);
     line.until(|line| line.disconnections("cannot connect: Connection refused") == 1);
-    let serial = Bench::open("modbus+rtu:///nowhere", testing::floors(4), settings);
-    let mut serial = serial;
+    let mut serial = Bench::open("modbus+rtu:///nowhere", testing::floors(4), settings);
     serial.until(|line| line.disconnections("modbus+rtu:///nowhere?baud=19200") == 1);
     assert_eq!(line.disconnections(""), 1);
 }

@@ -30,40 +30,22 @@ const BITS_PER_BYTE: u32 = 11;
 /// The silence between two frames on a serial line: 3.5 bytes, but not less than this.
 const SHORTEST_GAP: Duration = Duration::from_micros(1750);
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Table {
-    Coil,
-    DiscreteInput,
-    InputRegister,
-    HoldingRegister,
-}
+// The names of the tables.
+const COIL: &str = "coil";
+pub(super) const DISCRETE_INPUT: &str = "discrete input";
+pub(super) const INPUT_REGISTER: &str = "input register";
+const HOLDING_REGISTER: &str = "holding register";
 
-/// Some neighbours in a table, which are read or written together.
+/// Some neighbours in a table, which are read or written together: the first one, counted from 0 as
+/// in the bytes of a request, and how many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Span {
-    pub(super) table: Table,
-    /// Counted from 0, as in the bytes of a request.
-    pub(super) first: u16,
-    pub(super) count: u16,
-}
-
-impl Span {
-    pub(super) fn one(table: Table, first: u16) -> Self {
-        Self { table, first, count: 1 }
-    }
-}
+pub(super) struct Span(pub(super) &'static str, pub(super) u16, pub(super) u16);
 
 impl fmt::Display for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = match self.table {
-            Table::Coil => "coil",
-            Table::DiscreteInput => "discrete input",
-            Table::InputRegister => "input register",
-            Table::HoldingRegister => "holding register",
-        };
-        match self.count {
-            1 => write!(f, "{name} {}", self.first),
-            count => write!(f, "{name}s {} to {}", self.first, self.first + (count - 1)),
+        match *self {
+            Self(table, first, 1) => write!(f, "{table} {first}"),
+            Self(table, first, count) => write!(f, "{table}s {first} to {}", first + (count - 1)),
         }
     }
 }
@@ -110,21 +92,24 @@ impl Wire {
     pub(super) fn write_coils(&mut self, coils: &[bool]) -> Result<(), Fault> {
         let mut first = 0;
         for part in coils.chunks(MOST_WRITTEN) {
-            let at = Span { table: Table::Coil, first, count: count(part) };
-            match self.call(at, &Request::WriteMultipleCoils(first, part.into()))? {
-                Response::WriteMultipleCoils(to, written) if (to, written) == (first, at.count) => {
-                }
-                _ => return Err(Fault::Garbled(at)),
-            }
-            first += at.count;
+            let at = Span(COIL, first, count(part));
+            self.write(at, &Request::WriteMultipleCoils(first, part.into()))?;
+            first += count(part);
         }
         Ok(())
     }
 
     pub(super) fn write_registers(&mut self, first: u16, words: &[u16]) -> Result<(), Fault> {
-        let at = Span { table: Table::HoldingRegister, first, count: count(words) };
-        match self.call(at, &Request::WriteMultipleRegisters(first, words.into()))? {
-            Response::WriteMultipleRegisters(to, written) if (to, written) == (first, at.count) => {
+        let at = Span(HOLDING_REGISTER, first, count(words));
+        self.write(at, &Request::WriteMultipleRegisters(first, words.into()))
+    }
+
+    fn write(&mut self, at: Span, request: &Request<'_>) -> Result<(), Fault> {
+        match self.call(at, request)? {
+            Response::WriteMultipleCoils(first, count)
+            | Response::WriteMultipleRegisters(first, count)
+                if (first, count) == (at.1, at.2) =>
+            {
                 Ok(())
             }
             _ => Err(Fault::Garbled(at)),
@@ -133,24 +118,23 @@ impl Wire {
 
     /// The first input registers.
     pub(super) fn read_registers<const COUNT: usize>(&mut self) -> Result<[u16; COUNT], Fault> {
-        let at = Span { table: Table::InputRegister, first: 0, count: count(&[(); COUNT]) };
-        match self.call(at, &Request::ReadInputRegisters(0, at.count))? {
-            Response::ReadInputRegisters(words) => {
-                words.try_into().map_err(|_: Vec<u16>| Fault::Garbled(at))
-            }
-            _ => Err(Fault::Garbled(at)),
+        let at = Span(INPUT_REGISTER, 0, count(&[(); COUNT]));
+        match self.call(at, &Request::ReadInputRegisters(0, at.2))? {
+            Response::ReadInputRegisters(words) => words.try_into().ok(),
+            _ => None,
         }
+        .ok_or(Fault::Garbled(at))
     }
 
     /// The first discrete inputs.
     pub(super) fn read_inputs(&mut self, count: u16) -> Result<Vec<bool>, Fault> {
-        let mut inputs = Vec::with_capacity(usize::from(count));
+        let mut inputs = Vec::new();
         for first in (0..count).step_by(MOST_READ) {
-            let count = (count - first).min(self::count(&[(); MOST_READ]));
-            let at = Span { table: Table::DiscreteInput, first, count };
-            match self.call(at, &Request::ReadDiscreteInputs(first, count))? {
-                Response::ReadDiscreteInputs(bits) if bits.len() >= usize::from(count) => {
-                    inputs.extend_from_slice(&bits[..usize::from(count)]);
+            let at =
+                Span(DISCRETE_INPUT, first, (count - first).min(self::count(&[(); MOST_READ])));
+            match self.call(at, &Request::ReadDiscreteInputs(first, at.2))? {
+                Response::ReadDiscreteInputs(bits) if bits.len() >= usize::from(at.2) => {
+                    inputs.extend_from_slice(&bits[..usize::from(at.2)]);
                 }
                 _ => return Err(Fault::Garbled(at)),
             }
@@ -266,21 +250,27 @@ impl Stream {
     }
 
     fn receive(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let rest = self.deadline.saturating_duration_since(Instant::now());
-        if rest.is_zero() {
-            return Err(io::ErrorKind::TimedOut.into());
+        loop {
+            let rest = self.deadline.saturating_duration_since(Instant::now());
+            if rest.is_zero() {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            let read = match &mut self.port {
+                Port::Tcp(port) => {
+                    port.set_read_timeout(Some(rest))?;
+                    port.read(buffer)
+                }
+                Port::Rtu { port, .. } => {
+                    port.set_timeout(rest)?;
+                    port.read(buffer)
+                }
+            };
+            match read {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                read => return read,
+            }
         }
-        let read = match &mut self.port {
-            Port::Tcp(port) => {
-                port.set_read_timeout(Some(rest))?;
-                port.read(buffer)?
-            }
-            Port::Rtu { port, .. } => {
-                port.set_timeout(rest)?;
-                port.read(buffer)?
-            }
-        };
-        if read == 0 { Err(io::ErrorKind::UnexpectedEof.into()) } else { Ok(read) }
     }
 }
 

@@ -9,6 +9,7 @@ JSON with the state. The program is the one of docs/MODBUS.md.
 
 import asyncio
 import json
+import logging
 import math
 import os
 import random
@@ -189,4 +190,5 @@ async def main(floors, at, kind, *where):
     cycle.cancel()
 
 
+logging.disable()  # pymodbus shows every frame of a connection that breaks
 asyncio.run(main(*sys.argv[1:]))

@@ -113,10 +113,10 @@ fn the_door_waits_for_the_program_that_may_have_started_the_motor() {
 #[test]
 fn a_press_is_reported_once_and_acknowledged_until_the_latch_is_empty() {
     let mut bench = Bench::connected();
-    let press = PanelEvent::Pressed(Button::Car(floor(2)));
+    let press = [PanelEvent::Pressed(Button::Car(floor(2)))];
     for _ in 0..2 {
         bench.on.push(CAR_PRESS_2);
-        assert_eq!(bench.round(), [press.clone()]);
+        assert_eq!(bench.round(), press);
         assert_eq!(bench.round(), []);
         assert!(bench.coils[CAR_ACKNOWLEDGEMENT_2]);
         bench.on.pop();
@@ -129,7 +129,7 @@ fn a_press_is_reported_once_and_acknowledged_until_the_latch_is_empty() {
     bench.round();
     bench.session.handle_lost();
     bench.reconnect();
-    assert!(bench.round().contains(&press));
+    assert!(bench.round().ends_with(&press));
     // Hall up at the top.
     bench.on.push(40);
     assert_eq!(bench.round(), [PanelEvent::Refused("a press of hall 3 up".to_owned())]);
