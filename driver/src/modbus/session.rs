@@ -89,9 +89,9 @@ impl Session {
             || self.echo.moved.is_some()
     }
 
-    /// A new connection, on which this was read before anything was written. What an earlier one
-    /// has acknowledged is reported again if it is there: it may be a new press, which must not get
-    /// lost.
+    /// A new connection, on which this was read before anything was written. A hall call that an
+    /// earlier one has acknowledged is reported again if it is there: it may be a new press of a call
+    /// that was served meanwhile. A car call was not, and a second press may cancel it.
     pub(super) fn handle_connected(
         &mut self,
         words: &Words,
@@ -99,7 +99,7 @@ impl Session {
         now: Duration,
     ) -> Result<(), Fault> {
         self.told = None;
-        self.acknowledged.clear();
+        self.acknowledged.retain(|button| matches!(button, Button::Car(_)));
         self.inputs = map::read(self.floors, words, bits, self.outputs.door)?.inputs;
         self.echo = Echo::new(words[map::ECHO], now);
         Ok(())
