@@ -156,7 +156,7 @@ impl ModeArgs {
 impl AlarmArgs {
     pub(super) fn execute(&self) -> Result<(), CommandError> {
         let Self { car, who } = self;
-        who.give(&Command::AcknowledgeAlarm { car: car.clone() })?;
+        who.give(|| Ok(Command::AcknowledgeAlarm { car: car.clone() }))?;
         Ok(output::print(&format!("alarm from {car} acknowledged\n"))?)
     }
 }
