@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::wire::{DISCRETE_INPUT, Fault, INPUT_REGISTER, Span};
 use crate::vocabulary::{
-    Button, Climate, Direction, DoorCommand, DoorState, DriveFeedback, Floor, FloorCount,
-    HallLantern, KeySwitch, MotorCommand, PanelInputs, PanelOutputs,
+    Alarm, Button, Climate, Direction, DoorButtons, DoorCommand, DoorState, DriveFeedback, Floor,
+    FloorCount, HallLantern, KeySwitch, MotorCommand, PanelInputs, PanelOutputs,
 };
 
 /// Bits of the car come first, then these many of each floor, from the bottom up.
@@ -21,6 +21,12 @@ const DOOR_NUDGE: usize = 4;
 const STOP_LAMP: usize = 5;
 const LANTERN_UP: usize = 6;
 const LANTERN_DOWN: usize = 7;
+const GONG_UP: usize = 8;
+const GONG_DOWN: usize = 9;
+const ALARM_SENT: usize = 10;
+const ALARM_ANSWERED: usize = 11;
+const LIGHT_OFF: usize = 12;
+const ALARM_ACKNOWLEDGED: usize = 13;
 const LAMPS: u16 = 0;
 const ACKNOWLEDGEMENTS: u16 = 3;
 
@@ -31,6 +37,10 @@ const MOVES_UP: u16 = 2;
 const MOVES_DOWN: u16 = 3;
 const STOP_SWITCH: u16 = 4;
 const OBSTRUCTION: u16 = 5;
+const DOOR_OPEN_BUTTON: u16 = 8;
+const DOOR_CLOSE_BUTTON: u16 = 9;
+const ALARM: u16 = 10;
+const HAS_DOOR_BUTTONS: u16 = 11;
 const PRESSES: u16 = 0;
 const FLOOR_SENSOR: u16 = 3;
 const HELD: u16 = 4;
@@ -68,13 +78,21 @@ fn buttons_of(floor: Floor) -> [Button; 3] {
     [Button::Hall(floor, Direction::Up), Button::Hall(floor, Direction::Down), Button::Car(floor)]
 }
 
+/// The presses that were reported and that the PLC still shows.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Acknowledged {
+    /// Also of buttons that the shaft doesn't have.
+    pub(super) calls: BTreeSet<Button>,
+    pub(super) alarm: bool,
+}
+
 /// All coils. Motor and door are what [`interlock`](crate::interlock) permits.
 pub(super) fn coils(
     floors: FloorCount,
     outputs: &PanelOutputs,
     motor: MotorCommand,
     door: DoorCommand,
-    acknowledged: &BTreeSet<Button>,
+    acknowledged: &Acknowledged,
 ) -> Vec<bool> {
     let mut coils = vec![false; usize::from(bits(floors))];
     coils[MOTOR_UP] = motor.direction() == Some(Direction::Up);
@@ -85,7 +103,13 @@ pub(super) fn coils(
     coils[STOP_LAMP] = outputs.lamps.stop;
     coils[LANTERN_UP] = outputs.lantern == HallLantern::Lit(Direction::Up);
     coils[LANTERN_DOWN] = outputs.lantern == HallLantern::Lit(Direction::Down);
-    for (set, bit) in [(&outputs.lamps.orders, LAMPS), (acknowledged, ACKNOWLEDGEMENTS)] {
+    coils[GONG_UP] = outputs.gong == Some(Direction::Up);
+    coils[GONG_DOWN] = outputs.gong == Some(Direction::Down);
+    coils[ALARM_SENT] = outputs.alarm == Alarm::Sent;
+    coils[ALARM_ANSWERED] = outputs.alarm == Alarm::Acknowledged;
+    coils[LIGHT_OFF] = outputs.light_off;
+    coils[ALARM_ACKNOWLEDGED] = acknowledged.alarm;
+    for (set, bit) in [(&outputs.lamps.orders, LAMPS), (&acknowledged.calls, ACKNOWLEDGEMENTS)] {
         for (at, button) in buttons(floors, bit) {
             coils[usize::from(at)] = set.contains(&button);
         }
@@ -115,8 +139,8 @@ fn number(floor: Option<Floor>) -> u16 {
 pub(super) struct Seen {
     /// Without the stuck buttons.
     pub(super) inputs: PanelInputs,
-    /// The buttons whose presses wait to be acknowledged, also such as the shaft doesn't have.
-    pub(super) presses: BTreeSet<Button>,
+    /// The presses that wait to be acknowledged.
+    pub(super) presses: Acknowledged,
     /// The buttons that are down.
     pub(super) held: BTreeSet<Button>,
 }
@@ -177,13 +201,18 @@ pub(super) fn read(
         obstruction: is_on(OBSTRUCTION),
         load: u8::try_from(words[LOAD]).ok(),
         key: key.ok_or_else(|| impossible(KEY, "a position of the key switch"))?,
+        door_buttons: is_on(HAS_DOOR_BUTTONS).then(|| DoorButtons {
+            open: is_on(DOOR_OPEN_BUTTON),
+            close: is_on(DOOR_CLOSE_BUTTON),
+        }),
         climate: Climate {
             temperature: i8::try_from(words[TEMPERATURE].cast_signed()).ok(),
             illuminance: u8::try_from(words[ILLUMINANCE]).ok(),
         },
         ..PanelInputs::default()
     };
-    Ok(Seen { inputs, presses: pressed(PRESSES).collect(), held: pressed(HELD).collect() })
+    let presses = Acknowledged { calls: pressed(PRESSES).collect(), alarm: is_on(ALARM) };
+    Ok(Seen { inputs, presses, held: pressed(HELD).collect() })
 }
 
 #[cfg(test)]
@@ -197,7 +226,8 @@ mod tests {
 
     /// The addresses of the coils that are on.
     fn on(outputs: &PanelOutputs, acknowledged: &[Button]) -> Vec<usize> {
-        let acknowledged = acknowledged.iter().copied().collect();
+        let calls = acknowledged.iter().copied().collect();
+        let acknowledged = Acknowledged { calls, alarm: !acknowledged.is_empty() };
         let coils = coils(floors(), outputs, outputs.motor, outputs.door, &acknowledged);
         assert_eq!(coils.len(), 48);
         coils.iter().enumerate().filter(|(_, on)| **on).map(|(at, _)| at).collect()
@@ -226,11 +256,16 @@ mod tests {
             (lantern(Direction::Up), vec![6]),
             (lantern(Direction::Down), vec![7]),
             (lamps, vec![5, 32, 33, 34]),
+            (PanelOutputs { gong: Some(Direction::Up), ..PanelOutputs::default() }, vec![8]),
+            (PanelOutputs { gong: Some(Direction::Down), ..PanelOutputs::default() }, vec![9]),
+            (PanelOutputs { alarm: Alarm::Sent, ..PanelOutputs::default() }, vec![10]),
+            (PanelOutputs { alarm: Alarm::Acknowledged, ..PanelOutputs::default() }, vec![11]),
+            (PanelOutputs { light_off: true, ..PanelOutputs::default() }, vec![12]),
         ];
         for (outputs, expected) in cases {
             assert_eq!(on(&outputs, &[]), expected, "{outputs:?}");
         }
-        assert_eq!(on(&PanelOutputs::default(), &third), [35, 36, 37]);
+        assert_eq!(on(&PanelOutputs::default(), &third), [13, 35, 36, 37]);
         assert_eq!(targets(Some(floor(3)), None), [4, 0]);
         assert_eq!(bits(testing::floors(254)), 2048);
     }
@@ -267,6 +302,9 @@ mod tests {
             inputs(&[1, 4, 5]),
             PanelInputs { door: DoorState::Open, stop: true, obstruction: true, ..resting }
         );
+        for (on, open, close) in [([0, 8, 11], true, false), ([0, 9, 11], false, true)] {
+            assert_eq!(inputs(&on).door_buttons, Some(DoorButtons { open, close }));
+        }
         for (command, door) in [
             (DoorCommand::Open, DoorState::Opening),
             (DoorCommand::Close, DoorState::Closing),
@@ -277,8 +315,9 @@ mod tests {
         let none = seen([0, 0, 0xFFFF, 0, 0x7FFF, 0x7FFF], &[], close).unwrap().inputs;
         assert_eq!((none.load, none.climate), (None, Climate::default()));
         let second = buttons_of(floor(1));
-        let Seen { presses, held, .. } = seen(ZEROS, &[24, 26, 29], close).unwrap();
-        assert_eq!(presses, [second[0], second[2]].into());
+        let Seen { presses, held, .. } = seen(ZEROS, &[10, 24, 26, 29], close).unwrap();
+        let calls = [second[0], second[2]].into();
+        assert_eq!(presses, Acknowledged { calls, alarm: true });
         assert_eq!(held, [second[1]].into());
     }
 

@@ -1,9 +1,9 @@
 //! What a node writes to a PLC and how it takes the answers, as a pure state machine.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::map::{self, Seen, Words};
+use super::map::{self, Acknowledged, Seen, Words};
 use super::wire::{Fault, INPUT_REGISTER, Span};
 use crate::interlock::{permitted_door, permitted_motor};
 use crate::vocabulary::{
@@ -28,8 +28,7 @@ pub(super) struct Session {
     /// What was last reported since the PLC is connected; `None` while it isn't.
     told: Option<PanelInputs>,
     echo: Echo,
-    /// The presses that were reported and that the PLC still shows.
-    acknowledged: BTreeSet<Button>,
+    acknowledged: Acknowledged,
     /// The buttons that are down, and since when.
     held: BTreeMap<Button, Duration>,
 }
@@ -69,7 +68,7 @@ impl Session {
             inputs: PanelInputs::default(),
             told: None,
             echo: Echo::new(0, Duration::ZERO),
-            acknowledged: BTreeSet::new(),
+            acknowledged: Acknowledged::default(),
             held: BTreeMap::new(),
         }
     }
@@ -89,9 +88,9 @@ impl Session {
             || self.echo.moved.is_some()
     }
 
-    /// A new connection, on which this was read before anything was written. A hall call that an
-    /// earlier one has acknowledged is reported again if it is there: it may be a new press of a call
-    /// that was served meanwhile. A car call was not, and a second press may cancel it.
+    /// A new connection, on which this was read before anything was written. A hall call or alarm
+    /// that an earlier one has acknowledged is reported again if it is there: it may be a new press
+    /// of a call that was served meanwhile. A car call was not, and a second press may cancel it.
     pub(super) fn handle_connected(
         &mut self,
         words: &Words,
@@ -99,7 +98,8 @@ impl Session {
         now: Duration,
     ) -> Result<(), Fault> {
         self.told = None;
-        self.acknowledged.retain(|button| matches!(button, Button::Car(_)));
+        self.acknowledged.calls.retain(|button| matches!(button, Button::Car(_)));
+        self.acknowledged.alarm = false;
         self.inputs = map::read(self.floors, words, bits, self.outputs.door)?.inputs;
         self.echo = Echo::new(words[map::ECHO], now);
         Ok(())
@@ -165,7 +165,10 @@ impl Session {
             events.push(PanelEvent::Inputs(self.inputs.clone()));
         }
         let floors = self.floors;
-        events.extend(presses.difference(&self.acknowledged).map(|&button| {
+        if presses.alarm && !self.acknowledged.alarm {
+            events.push(PanelEvent::Alarm);
+        }
+        events.extend(presses.calls.difference(&self.acknowledged.calls).map(|&button| {
             if floors.has_button(button) {
                 PanelEvent::Pressed(button)
             } else {

@@ -140,6 +140,18 @@ fn a_press_is_reported_once_and_acknowledged_until_the_latch_is_empty() {
 }
 
 #[test]
+fn an_alarm_is_reported_once_and_again_after_the_line_was_lost() {
+    let mut bench = Bench::connected();
+    bench.on.push(10);
+    assert_eq!(bench.round(), [PanelEvent::Alarm]);
+    assert_eq!(bench.round(), []);
+    assert!(bench.coils[13]);
+    bench.session.handle_lost();
+    bench.reconnect();
+    assert!(bench.round().contains(&PanelEvent::Alarm));
+}
+
+#[test]
 fn a_button_is_stuck_after_ten_seconds() {
     let mut bench = Bench::connected();
     bench.on.push(38);
