@@ -101,7 +101,7 @@ fn followed(mut command: Command) -> Receiver<String> {
 /// in the car says that an operator has answered.
 #[test]
 fn a_rider_presses_door_open_and_the_alarm() {
-    let building = Building::with_cars(4, Line::Serial, &TWO);
+    let building = Building::without_parking(4, Line::Serial, &TWO);
     building.tell("A", "door-open press");
     building.wait_open_at("A", 0);
     building.tell("A", "door-open release");

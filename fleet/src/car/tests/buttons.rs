@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use elevator_driver::{Direction, DoorCommand, DoorState, KeySwitch};
 
-use super::shaft::{TICK, World, floor};
+use super::shaft::{Event, TICK, World, floor};
 use crate::model::{Mode, Timestamp, Unavailable};
 
 /// A car with released door buttons, its door just fully open at floor 2.
@@ -211,11 +211,10 @@ fn light_and_fan_go_off_in_an_unused_car_and_on_when_it_is_used() {
     world.run_until("dark", |w| w.car.is_dark());
     assert!(world.now.since(since) <= limit + TICK * 2);
     assert!(world.now.since(since) >= limit);
-    type Use = fn(&mut World);
-    let stop: Use = |world| world.stop = true;
-    let load: Use = |world| world.load = Some(10);
-    let mechanic: Use = |world| world.key = KeySwitch::OutOfService;
-    let door: Use = |world| world.press_car(1);
+    let stop: Event = |world| world.stop = true;
+    let load: Event = |world| world.load = Some(10);
+    let mechanic: Event = |world| world.key = KeySwitch::OutOfService;
+    let door: Event = |world| world.press_car(1);
     for it in [stop, load, mechanic, door] {
         it(&mut world);
         world.tick();

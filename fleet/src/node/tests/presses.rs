@@ -93,11 +93,8 @@ fn a_second_press_cancels_a_car_call_where_that_is_configured() {
         for _ in 0..2 {
             assert!(matches!(press(&mut node, Button::Car(floor(3)), now), Ok(Pressed::Order(_))));
         }
-        let written = drain(&mut node).into_iter().filter_map(|action| match action {
-            Action::Persist { lsn, .. } => Some(lsn),
-            _ => None,
-        });
-        node.handle_durable(written.last().expect("a batch"), now);
+        let (lsn, _) = persists(&drain(&mut node)).pop().expect("a batch");
+        node.handle_durable(lsn, now);
         let driven = DriveFeedback::Driven(Direction::Up);
         node.see(PanelInputs { floor: None, drive: driven, ..stopped.clone() }, now);
         assert!(matches!(press(&mut node, Button::Car(floor(3)), now), Ok(Pressed::Order(_))));
