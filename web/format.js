@@ -127,6 +127,7 @@ const SEVERITY = {
   floor_unreachable: "warning",
   drive_refused: "warning",
   off_target: "warning",
+  maintenance_due: "warning",
   conflict: "warning",
   dropped: "warning",
   node_state: "notice",
@@ -173,6 +174,7 @@ export function carOf(event, node) {
     case "floor_unreachable":
     case "drive_refused":
     case "off_target":
+    case "maintenance_due":
     case "hung":
       return node;
     default:
@@ -233,6 +235,11 @@ function turnOf(value) {
   return { car, isOver: word === "done", serves: serves === "serves" };
 }
 
+/** What is due for maintenance: a counter of a car. */
+export function wearText(counter) {
+  return counter.replaceAll("_", " ");
+}
+
 /** An event in a sentence. */
 export function eventText(event) {
   switch (event.event) {
@@ -278,6 +285,8 @@ export function eventText(event) {
       return "The drive did not start: trying again";
     case "off_target":
       return `Flight to floor ${event.stop_at} ended ${event.floor === null ? "between floors" : `at floor ${event.floor}`}`;
+    case "maintenance_due":
+      return `Maintenance is due: ${event.count} ${wearText(event.counter)}`;
     case "conflict":
       return capital(event.text);
     case "hung":

@@ -1,10 +1,11 @@
 //! A car in the API.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime};
 
 use elevator_driver::{Alarm, Direction, DoorState, Floor};
 use elevator_fleet::json::PhaseForm;
-use elevator_fleet::model::{CarPhase, CarView, FloorSet, Mode, NodeId, Reason};
+use elevator_fleet::model::{CarPhase, CarView, Counters, FloorSet, Mode, NodeId, Reason, Wear};
 use elevator_fleet::node::Status;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -74,6 +75,13 @@ pub struct Car {
     pub locked_out: Vec<Floor>,
     /// Whether its node was heard within the last second.
     pub heard: bool,
+    /// What it has done since counting began, for its maintenance; null for the car of another
+    /// node.
+    #[serde(default)]
+    pub counters: Option<Counters>,
+    /// Which of these have reached their threshold for maintenance.
+    #[serde(default)]
+    pub maintenance_due: BTreeSet<Wear>,
     lift_state: LiftState,
 }
 
@@ -147,6 +155,8 @@ impl Car {
                 serves: serves.iter().collect(),
                 locked_out: serves.iter().filter(|it| view.locked_out.contains(*it)).collect(),
                 heard: peer.is_none_or(|peer| peer.silent <= HEARD),
+                counters: own.map(|car| car.counters.clone()),
+                maintenance_due: own.map(|car| car.maintenance_due.clone()).unwrap_or_default(),
                 lift_state: LiftState::new(node, view, door, session, status, at),
             }
         });

@@ -8,7 +8,7 @@ use elevator_driver::{Alarm, DoorState, Floor};
 use serde::{Deserialize, Serialize};
 
 use crate::json::{HangForm, NodeStateForm, availability, call, panel, seconds};
-use crate::model::{Call, Dot, HangEvidence, NodeId, NodeState, Reason, Term};
+use crate::model::{Call, Dot, HangEvidence, NodeId, NodeState, Reason, Term, Wear};
 use crate::settings::{Request, Setting, Why, Words};
 
 /// A transition that the log and the operator see. In JSON the field `event` has its kind.
@@ -121,6 +121,12 @@ pub enum Report {
         #[serde(rename = "floor")]
         at: Option<Floor>,
     },
+    /// A counter of this node's car has reached its threshold. Reported once a start.
+    MaintenanceDue {
+        #[serde(rename = "counter")]
+        wear: Wear,
+        count: u64,
+    },
     /// Two nodes have one name or one address, or one sends impossible orders.
     Conflict {
         text: String,
@@ -146,7 +152,7 @@ pub enum Report {
 
 impl Report {
     /// The names of all kinds, as in the field `event`.
-    pub const NAMES: [&str; 24] = [
+    pub const NAMES: [&str; 25] = [
         "node_state",
         "peer_discovered",
         "peer_lost",
@@ -166,6 +172,7 @@ impl Report {
         "floor_unreachable",
         "drive_refused",
         "off_target",
+        "maintenance_due",
         "conflict",
         "hung",
         "setting",
@@ -196,6 +203,7 @@ impl Report {
             Self::FloorUnreachable { .. } => "floor_unreachable",
             Self::DriveRefused => "drive_refused",
             Self::OffTarget { .. } => "off_target",
+            Self::MaintenanceDue { .. } => "maintenance_due",
             Self::Conflict { .. } => "conflict",
             Self::Hung(_) => "hung",
             Self::Setting { .. } => "setting",
@@ -240,6 +248,7 @@ impl fmt::Display for Report {
             Self::OffTarget { stop_at, at: Some(at) } => {
                 write!(f, "the drive stopped at {at} instead of {stop_at}")
             }
+            Self::MaintenanceDue { wear, count } => write!(f, "maintenance is due: {count} {wear}"),
             Self::Conflict { text } => write!(f, "conflict: {text}"),
             Self::Hung(evidence) => evidence.fmt(f),
             Self::Setting { setting: Setting::Request(Request::Session(it)), operator, .. } => {

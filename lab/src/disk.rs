@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use elevator_fleet::car::{FlightRecord, Leg};
-use elevator_fleet::model::{Call, Dot, NodeId, Term};
+use elevator_fleet::model::{Call, Counters, Dot, NodeId, Term};
 use elevator_fleet::node::{Change, Lsn, Restored};
 use elevator_fleet::settings::{Key, Register};
 use elevator_fleet::store::{Record, RecordState};
@@ -18,6 +18,7 @@ pub(super) struct Disk {
     records: BTreeMap<Dot, (Record, Duration)>,
     flight_times: BTreeMap<Leg, FlightRecord>,
     settings: BTreeMap<Key, Register>,
+    counters: Option<Counters>,
     /// What the machine's wall clock last showed.
     clock: Duration,
     /// The transaction that is being committed: all of it becomes durable, or nothing.
@@ -41,6 +42,7 @@ impl Disk {
             records: self.records.values().map(|kept| self.aged(kept)).collect(),
             flight_times: self.flight_times.values().cloned().collect(),
             settings: self.settings.values().cloned().collect(),
+            counters: self.counters.clone(),
         }
     }
 
@@ -167,6 +169,7 @@ impl Disk {
                         self.settings.insert(register.setting.key(), register);
                     }
                     Change::ForgetSetting(key) => drop(self.settings.remove(&key)),
+                    Change::Counters(counters) => self.counters = Some(counters),
                     Change::FlightTimes(record) => {
                         self.flight_times.insert(record.leg, record);
                     }

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use clap::Args;
 use elevator_driver::{Building, KeySwitch, LineCounters};
 use elevator_fleet::dispatch::Kinematics;
-use elevator_fleet::model::{CarView, Mode, NodeId};
+use elevator_fleet::model::{CarView, Counters, Mode, NodeId};
 use elevator_fleet::node::{
     CarStatus, ConflictStatus, FleetKeysStatus, HangStatus, LostStatus, OrderStatus,
     ScheduleStatus, SettingStatus, Status,
@@ -199,6 +199,13 @@ fn car_lines(name: &NodeId, car: &CarStatus, building: &Building) -> String {
     }
     if !car.stuck.is_empty() {
         lines.push(format!("  stuck buttons: {}", list(&car.stuck)));
+    }
+    let Counters { since, trips, starts, door_cycles, running, metres, .. } = &car.counters;
+    let (since, hours) = (since.as_deref().unwrap_or("a time not known"), running / 3_600);
+    let doors = format!("{door_cycles} door cycles, {hours} h running, {metres} m");
+    lines.push(format!("  since {since}: {trips} trips, {starts} starts, {doors}"));
+    if !car.maintenance_due.is_empty() {
+        lines.push(format!("  maintenance is due: {}", list(&car.maintenance_due)));
     }
     let lamps = if car.lamps.is_empty() { "none".to_owned() } else { list(&car.lamps) };
     lines.push(format!("  lit lamps: {lamps}\n"));

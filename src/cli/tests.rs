@@ -67,7 +67,9 @@ fn the_page_of_a_node_shows_who_leads_what_is_open_and_where_the_car_is() {
         "  refused records of peers: 2 impossible orders, 3 over the limit\n",
         "  log: 7 lines lost",
         "\nCar A: floor ",
-        "  stuck buttons: car 2\n  lit lamps: hall 3 down\n",
+        "  stuck buttons: car 2\n  since 2026-05-01T12:00:00Z: 40 trips, 300 starts, 39 door cycles, \
+         19 h running, 360 m\n  maintenance is due: starts, door cycles, hours\n  lit lamps: hall 3 \
+         down\n",
         "\nClimate: the display shows ",
         "\nConflicts\n  CONFLICT  WHAT  ",
         "  building  node D has 9 floors, but this one has 4  20s  0s ago\n",

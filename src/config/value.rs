@@ -208,6 +208,8 @@ key_types! {
     Floor => Self: "FLOOR", "the label of a floor", parsed, bare_or_quoted();
     Percent => u8: "PERCENT", "a whole number from 1 to 200, in per cent",
         |text| parsed(text).filter(|percent| (1..=200).contains(percent)), bare();
+    Count => u64: "NUMBER", "a whole number from 1 to 1000000000",
+        |text| parsed(text).filter(|count| (1..=1_000_000_000).contains(count)), bare();
     PathBuf => Self: "PATH", "a path",
         |text: &str| (!text.is_empty()).then(|| Self::from(text));
     KeyFiles => Self: "FILES",
@@ -242,6 +244,7 @@ pub(super) enum Port {}
 pub(super) enum Multicast {}
 pub(super) enum Interface {}
 pub(super) enum Percent {}
+pub(super) enum Count {}
 pub(super) enum Height {}
 pub(super) enum Speed {}
 pub(super) enum Acceleration {}

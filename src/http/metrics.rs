@@ -8,8 +8,9 @@ use std::fmt::{Display, Write as _};
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
-use elevator_fleet::model::Term;
-use elevator_fleet::node::{PeerStatus, Report, Status};
+use elevator_driver::FloorCount;
+use elevator_fleet::model::{Term, Wear};
+use elevator_fleet::node::{CarStatus, PeerStatus, Report, Status};
 use elevator_fleet::wire::NodeState;
 use prometheus::core::Collector;
 use prometheus::{
@@ -130,6 +131,7 @@ pub(super) async fn page(State(app): State<App>) -> Result<Response, Problem> {
         page.node(&look.status, &look.state.orders);
         page.kinds(&look.status, &look.state.orders);
         page.peers(&look.status);
+        page.counters(look.status.car.as_ref());
     }
     Ok(([(header::CONTENT_TYPE, TEXT_FORMAT)], page.0).into_response())
 }
@@ -270,6 +272,31 @@ impl Page {
         for (about, help, values) in counts {
             self.each(about, help, values.into_iter().map(|(kind, count)| (kind, float(count))));
         }
+    }
+
+    /// Unlike other counters, these go on after a restart.
+    fn counters(&mut self, car: Option<&CarStatus>) {
+        let Some(CarStatus { counters, maintenance_due, .. }) = car else { return };
+        for (name, help, value) in [
+            ("trips", "Trips of the car that ended at a floor.", counters.trips),
+            ("starts", "Starts of the car's motor.", counters.starts),
+            ("door_cycles", "Times the door was closed after it was open.", counters.door_cycles),
+            ("door_reopenings", "Times a closing door opened again.", counters.reopenings),
+            ("running_seconds", "Time the car's motor was driven.", counters.running),
+            ("metres", "Way of the car.", counters.metres),
+        ] {
+            let samples = [(String::new(), float(value))];
+            self.add((&format!("car_{name}_total"), COUNTER), help, samples);
+        }
+        let stops = FloorCount::nearest(usize::MAX)
+            .floors()
+            .zip(counters.stops.iter().map(|it| float(*it)));
+        self.each(("car_stops_total", COUNTER, "floor"), "Trips by the floor of their end.", stops);
+        let due = Wear::ALL.map(|wear| {
+            (wear.to_string().replace(' ', "_"), flag(maintenance_due.contains(&wear)))
+        });
+        let help = "1 if the counter has reached its threshold for maintenance.";
+        self.each(("car_maintenance_due", GAUGE, "counter"), help, due);
     }
 
     fn peers(&mut self, status: &Status) {

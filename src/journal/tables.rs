@@ -7,6 +7,7 @@
 //! | `orders` | dot → [`record::StoredOrder`] |
 //! | `flight-times` | leg → flight times |
 //! | `settings` | key → setting |
+//! | `counters` | – → what the car has done; journals without it have counted nothing |
 //! | `statistics` | number of a quarter of an hour → what was seen in it |
 //! | `audit` | number → JSON, see [`super::audit`] |
 //!
@@ -17,10 +18,11 @@
 use std::io;
 use std::time::SystemTime;
 
-use elevator_fleet::model::{NodeId, Term};
+use elevator_fleet::model::{Counters, NodeId, Term};
 use elevator_fleet::node::{Change, Restored};
 use redb::{
-    Database, ReadTransaction, ReadableDatabase, ReadableTable, TableDefinition, WriteTransaction,
+    Database, ReadTransaction, ReadableDatabase, ReadableTable, TableDefinition, TableError,
+    WriteTransaction,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -38,6 +40,7 @@ pub(super) const ORDERS: TableDefinition<'_, Bytes, Bytes> = TableDefinition::ne
 pub(super) const FLIGHT_TIMES: TableDefinition<'_, Bytes, Bytes> =
     TableDefinition::new("flight-times");
 pub(super) const SETTINGS: TableDefinition<'_, Bytes, Bytes> = TableDefinition::new("settings");
+pub(super) const COUNTERS: TableDefinition<'_, (), Bytes> = TableDefinition::new("counters");
 pub(super) const STATISTICS: TableDefinition<'_, u32, Bytes> = TableDefinition::new("statistics");
 pub(super) const NUMBERS: TableDefinition<'_, &str, u64> = TableDefinition::new("numbers");
 pub(super) const NAMES: TableDefinition<'_, &str, &str> = TableDefinition::new("names");
@@ -82,6 +85,7 @@ pub(super) fn read(
         records: orders.into_iter().map(|order| order.at(now)).collect(),
         flight_times: values(&transaction, FLIGHT_TIMES)?,
         settings: values(&transaction, SETTINGS)?,
+        counters: counters(&transaction)?,
     };
     Ok(Some((owner(&transaction)?, restored)))
 }
@@ -100,6 +104,14 @@ fn values<T: DeserializeOwned>(
         values.push(decode(entry?.1.value(), "a record")?);
     }
     Ok(values)
+}
+
+fn counters(transaction: &ReadTransaction) -> Result<Option<Counters>, ReadError> {
+    let table = match transaction.open_table(COUNTERS) {
+        Err(TableError::TableDoesNotExist(_)) => return Ok(None),
+        table => table?,
+    };
+    table.get(())?.map(|bytes| decode(bytes.value(), "what was counted")).transpose()
 }
 
 pub(super) fn read_statistics(database: &Database) -> Result<Vec<(Slot, Quarter)>, ReadError> {
@@ -129,6 +141,7 @@ pub(super) fn make(database: &Database, node: &NodeId) -> Result<(), redb::Error
     transaction.open_table(ORDERS)?;
     transaction.open_table(FLIGHT_TIMES)?;
     transaction.open_table(SETTINGS)?;
+    transaction.open_table(COUNTERS)?;
     transaction.open_table(STATISTICS)?;
     transaction.open_table(AUDIT)?;
     Ok(transaction.commit()?)
@@ -163,6 +176,10 @@ pub(super) fn write(
             }
             Change::ForgetSetting(key) => {
                 transaction.open_table(SETTINGS)?.remove(encode(key)?.as_slice())?;
+            }
+            Change::Counters(counted) => {
+                let mut counters = transaction.open_table(COUNTERS)?;
+                counters.insert((), encode(counted)?.as_slice())?;
             }
             Change::FlightTimes(learned) => {
                 let (leg, times) = (encode(&learned.leg)?, encode(learned)?);

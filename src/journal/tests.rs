@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use elevator_driver::{Direction, Floor, FloorCount};
 use elevator_fleet::car::{FlightRecord, Leg, LegEnd};
-use elevator_fleet::model::{Call, Dot, HallCall, Mode, Term};
+use elevator_fleet::model::{Call, Counters, Dot, HallCall, Mode, Term};
 use elevator_fleet::node::Lsn;
 use elevator_fleet::settings::{Register, Setting, Version, Words};
 use elevator_fleet::store::{Record, RecordState, Service};

@@ -74,6 +74,7 @@ impl ReportLog {
             Report::OffTarget { stop_at, at } => {
                 warn!(%stop_at, at = at.map(display), "the drive did not stop where it should");
             }
+            Report::MaintenanceDue { wear, count } => warn!(%count, "maintenance is due: {wear}"),
             Report::Conflict { text: what } => error!(what, "two nodes in conflict"),
             Report::Hung(evidence) => hung(evidence),
             // It has said so already.

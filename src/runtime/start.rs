@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use elevator_driver::vocabulary::show_labels;
 use elevator_fleet::dispatch::Dispatcher;
-use elevator_fleet::model::Timestamp;
+use elevator_fleet::model::{Role, Timestamp};
 use elevator_fleet::node::Node;
 use elevator_fleet::wire::Nonce;
 use tokio::sync::{broadcast, mpsc, watch};
@@ -55,8 +55,12 @@ impl Running {
             fleet = %settings.fleet,
             %address,
             records = restored.records.len(),
+            counted_since = restored.counters.as_ref().and_then(|it| it.since.as_deref()),
             "node starts"
         );
+        if settings.role == Role::Cabin && restored.counters.is_none() {
+            info!("the journal has no counters of the car: they begin at zero");
+        }
         show_labels(&settings.building);
         let mac = settings.mac.unwrap_or_else(|| mac_of(address));
         let node = Node::new(settings.brain(address, mac, nonce, restored, seed))

@@ -312,6 +312,7 @@ fn the_page_service_shows_how_long_passengers_have_waited() {
     browser.open_page("service");
     for (name, button) in [
         ("A", Button::Hall(building.floor(4), Direction::Up)),
+        ("A", Button::Car(building.floor(5))),
         ("B", Button::Car(building.floor(2))),
     ] {
         building.press(name, button);
@@ -332,6 +333,14 @@ fn the_page_service_shows_how_long_passengers_have_waited() {
     let cells = "return document.querySelectorAll('.heat tbody .cell').length";
     assert_eq!(browser.evaluate(cells), 6 * 24);
     browser.wait_for("[data-car=C]");
+    browser.wait_for_text(".maintenance", "Maintenance of car A");
+    browser.wait(
+        "the trip of A is counted, with units",
+        "const rows = [...document.querySelectorAll('.maintenance tbody tr')];
+         const cells = rows.map(({ cells }) => [...cells].map((cell) => cell.textContent));
+         const is = (name, unit) => cells.some((row) => row[0] === name && row[1] > 0 && row[2] === unit);
+         return is('Trips', '') && is('Distance', 'm') && is('Stops at floor 5', '')",
+    );
     // It is fetched with the token, which a link would not send.
     let csv = browser.evaluate(
         "sessionStorage.setItem('liftmesh-token', 'mine');

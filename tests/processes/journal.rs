@@ -152,3 +152,33 @@ fn a_fleet_loses_no_lit_lamp_whatever_becomes_of_a_journal() {
     }
     building.assert_safe();
 }
+
+/// The motor is killed in the middle of a flight: `kill -9`, and the panel stops it.
+#[test]
+fn maintenance_counters_go_on_after_a_kill() {
+    let mut building = Building::with_cars(4, Line::Serial, &["A"]);
+    building.wait_in_service(&["A"]);
+    let counters =
+        |building: &Building| building.status("A").and_then(|it| it.car).map(|car| car.counters);
+    for floor in [3, 0] {
+        building.serve("A", &["A"], building.car_call(floor));
+    }
+    let before = building.wait_for("two trips", |building| {
+        counters(building).filter(|it| it.trips >= 2 && it.door_cycles >= 2)
+    });
+    assert!(before.since.is_some() && before.metres >= 9, "{before:?}");
+    // What was counted is in the batch of the next press.
+    let call = building.fly("A", 3);
+    building.kill("A");
+    building.start("A");
+    let after = building.wait_for("it runs", counters);
+    assert_eq!(after.since, before.since);
+    assert!(after.trips >= before.trips && after.starts >= before.starts, "{after:?} {before:?}");
+    assert!(after.door_cycles >= before.door_cycles, "{after:?} {before:?}");
+    assert!(after.running >= before.running && after.metres >= before.metres, "{after:?}");
+    building.wait_dark(&["A"], call);
+    building.wait("the next trip counts", |building| {
+        counters(building).is_some_and(|it| it.trips > before.trips && it.stops > before.stops)
+    });
+    building.assert_safe();
+}

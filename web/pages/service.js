@@ -1,7 +1,7 @@
 // The service: how long passengers have waited, when and where they called, and whether the cars were there.
 import { Component, html } from "../html.js";
 import { Chart, axis, bars, colour, loadCharts, loadStyle } from "../charts.js";
-import { duration, plural } from "../format.js";
+import { duration, plural, wearText } from "../format.js";
 
 const WINDOWS = [
   { name: "hour", title: "Hour" },
@@ -30,6 +30,8 @@ const dayAndTime = new Intl.DateTimeFormat(undefined, {
   minute: "2-digit",
   hourCycle: "h23",
 });
+
+const date = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
 
 /** What was chosen last, for when the page is opened again. */
 const chosen = { window: "day", kind: "landing" };
@@ -132,6 +134,7 @@ export class ServicePage extends Component {
           <${Floors} figures=${figures} />
           <${Cars} figures=${figures} />
         `}
+        <${Maintenance} labels=${model.labels} car=${this.props.model.cars.find((car) => car.counters && !car.lost)} />
       </div>
     `;
   }
@@ -524,6 +527,30 @@ function Cars({ figures }) {
               </table>
             </div>
           `}
+    </section>
+  `;
+}
+
+/** What the car of this node has done: other nodes count for their own. */
+function Maintenance({ labels, car }) {
+  if (!car) return null;
+  const { since, trips, starts, door_cycles: cycles, reopenings, running, metres, stops } = car.counters;
+  const rows = [
+    ["Trips", trips, ""],
+    ["Starts", starts, ""],
+    ["Door cycles", cycles, ""],
+    ["Door reopenings", reopenings, ""],
+    ["Running time", (running / 3600).toFixed(1), "h"],
+    ["Distance", metres, "m"],
+    ...stops.map((count, floor) => [`Stops at floor ${labels[floor]}`, count, ""]),
+  ];
+  const due = car.maintenance_due.map(wearText).join(", ");
+  return html`
+    <section class="panel maintenance">
+      <h2>Maintenance of car ${car.car}</h2>
+      <p class="fine">${since === null ? "The clock was not set when counting began." : `Counted since ${date.format(Date.parse(since))}.`}</p>
+      ${due && html`<p role="alert">Maintenance is due: ${due}.</p>`}
+      <${Numbers} title="Maintenance" columns=${["Counter", "Count", "Unit"]} rows=${rows} />
     </section>
   `;
 }

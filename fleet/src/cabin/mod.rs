@@ -27,7 +27,7 @@ use crate::car::{
 use crate::climate::{ClimateSettings, DisplayData, Reading, Source};
 use crate::dispatch::CarPlan;
 use crate::election::Message;
-use crate::model::{Availability, Call, CarView, NodeId, Timestamp};
+use crate::model::{Availability, Call, CarView, Counters, NodeId, Timestamp};
 use crate::report::Report;
 use crate::seeded::{SeededBug, is_seeded};
 
@@ -280,6 +280,15 @@ impl Cabin {
         self.car.as_mut().and_then(Car::poll_event)
     }
 
+    /// A disk works, and has these counters.
+    pub(crate) fn restore_counters(&mut self, on_disk: Option<&Counters>) {
+        self.change_car(|car| car.restore_counters(on_disk));
+    }
+
+    pub(crate) fn take_counted(&mut self) -> Option<Counters> {
+        self.car.as_mut().and_then(Car::take_counted)
+    }
+
     pub(crate) fn invalidate(&mut self) {
         self.is_dirty = true;
     }
@@ -348,6 +357,7 @@ impl Cabin {
     /// The wall clock, in seconds since 1970-01-01.
     pub(crate) fn set_wall_clock(&mut self, unix_seconds: u32, now: Timestamp) {
         self.climate.set_wall_clock(unix_seconds, now);
+        self.change_car(|car| car.set_wall_clock(unix_seconds));
         self.is_dirty = true;
     }
 

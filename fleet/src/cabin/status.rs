@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::Cabin;
 use crate::climate::Reading;
 use crate::json::{CarForm, connection, optional_seconds, seconds};
-use crate::model::{CarView, Timestamp};
+use crate::model::{CarView, Counters, Timestamp, Wear};
 
 /// The node's own car.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,6 +48,12 @@ pub struct CarStatus {
     /// The lamps that are lit on its panel.
     #[cfg_attr(feature = "schema", schema(value_type = Vec<ButtonForm>))]
     pub lamps: LampSet,
+    /// What it has done since counting began, for its maintenance.
+    #[serde(default)]
+    pub counters: Counters,
+    /// The counters that have reached their threshold for maintenance.
+    #[serde(default)]
+    pub maintenance_due: BTreeSet<Wear>,
 }
 
 /// A button or its lamp.
@@ -130,6 +136,8 @@ impl Cabin {
             key: inputs.key,
             stuck: inputs.stuck,
             lamps,
+            counters: car.counters().clone(),
+            maintenance_due: car.maintenance_due().clone(),
         })
     }
 }

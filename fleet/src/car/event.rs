@@ -1,6 +1,6 @@
 use elevator_driver::{DoorState, Floor};
 
-use crate::model::{Call, FlightRecord, HallCall, HangEvidence, NodeId, Reason};
+use crate::model::{Call, FlightRecord, HallCall, HangEvidence, NodeId, Reason, Wear};
 use crate::settings::{RequestId, SessionEnd};
 
 /// An event of a car. Drained with [`poll_event`](super::Car::poll_event) after every call.
@@ -27,6 +27,11 @@ pub enum CarEvent {
         at: Option<Floor>,
     },
     FlightLearned(FlightRecord),
+    /// This has reached its threshold.
+    MaintenanceDue {
+        wear: Wear,
+        count: u64,
+    },
     /// The priority call is over: it was long enough, or something more important has come.
     PriorityOver,
     SessionOpen(SessionLeg),

@@ -6,6 +6,7 @@
 //! itself. `state.rs` and `door.rs` have diagrams of its states.
 
 mod buttons;
+mod counters;
 mod door;
 mod event;
 mod firefighter;
@@ -29,10 +30,11 @@ use elevator_driver::{
 pub use self::event::{CarEvent, CarTimer, ServedCall, SessionLeg};
 pub use self::firefighter::FireKey;
 pub use self::service::Press;
-pub use self::settings::CarSettings;
+pub use self::settings::{CarSettings, Maintenance};
 pub use self::special::{Errand, Power};
 pub use crate::model::{FlightRecord, HangCause, HangEvidence, Leg, LegEnd};
 
+use self::counters::Tally;
 use self::door::Stage;
 use self::special::Stay;
 use self::state::OperatingState;
@@ -74,6 +76,7 @@ pub struct Car {
     supervision: Supervision,
     /// Nobody has used the car for long: its light and fan are off.
     is_dark: bool,
+    tally: Tally,
     events: VecDeque<CarEvent>,
     /// Why no hall call may be assigned to it, as was last reported; `None` where one may.
     reported: Option<Reason>,
@@ -106,6 +109,7 @@ impl Car {
             direction: None,
             supervision: Supervision::default(),
             is_dark: false,
+            tally: Tally::default(),
             events: VecDeque::new(),
             reported: Some(Reason::Other(Unavailable::NoPanel)),
             phase: CarPhase::Idle,
@@ -203,7 +207,7 @@ impl Car {
             | PanelEvent::Refused(_) => return,
             PanelEvent::Inputs(inputs) => {
                 let before = self.inputs.door_buttons;
-                self.read(inputs);
+                self.read(inputs, now);
                 self.on_door_buttons(before, now);
             }
         }
@@ -263,6 +267,7 @@ impl Car {
     /// panel's next reports may be old (S1). The door's times restart.
     pub fn handle_interrupted(&mut self, late: Duration, now: Timestamp) {
         self.supervision.defied.interrupt(late, now);
+        self.tally.interrupt(late, now);
         if self.state.is_driving() {
             self.state = self.interrupted(late, now);
         } else if let OperatingState::AtDoor(cycle) = &mut self.state {
@@ -330,13 +335,18 @@ impl Car {
         }
     }
 
-    fn read(&mut self, inputs: &PanelInputs) {
+    fn read(&mut self, inputs: &PanelInputs, now: Timestamp) {
         let floors = self.settings.floors;
         let mode_before = self.mode();
         let before = std::mem::replace(&mut self.inputs, inputs.clone());
         self.inputs.floor = inputs.floor.filter(|floor| floors.contains(*floor));
         self.inputs.next_stop = inputs.next_stop.filter(|floor| floors.contains(*floor));
-        self.position = self.inputs.floor.or(self.position);
+        let left = self.position;
+        self.position = self.inputs.floor.or(left);
+        let way = left.zip(self.position).map(|(from, to)| self.settings.way(from, to));
+        let known = (!self.state.is_unseen()).then_some(&before);
+        self.tally.observe(known, &self.inputs, way.unwrap_or_default(), now);
+        self.review_maintenance();
         self.follow_key((!self.state.is_unseen()).then_some(before.key));
         self.supervision.observe_floor(self.inputs.floor);
         self.end_back_off_if_recalled(mode_before);

@@ -3,7 +3,7 @@ use std::time::Duration;
 use elevator_driver::{Direction, Floor, FloorCount};
 
 use crate::dispatch::Kinematics;
-use crate::model::FloorSet;
+use crate::model::{FloorSet, Wear};
 
 /// The settings of a car: its shaft, its times and its limits. `config/node.toml` has the ranges.
 ///
@@ -13,6 +13,8 @@ pub struct CarSettings {
     pub floors: FloorCount,
     /// The floors at which the car never stops.
     pub unserved: FloorSet,
+    /// From one floor to the next, in mm.
+    pub floor_height: u32,
     /// How long the door stays open after the last reason, and between both directions of a turn.
     pub dwell: Duration,
     /// How long presses and obstructions may keep the door open in all; longer than two `dwell`s.
@@ -57,6 +59,25 @@ pub struct CarSettings {
     pub light_off_after: Duration,
     /// Whether a second press of a lit car button cancels its call while the car is at rest.
     pub cancel_car_calls: bool,
+    pub maintenance: Maintenance,
+}
+
+/// From which count on the car is due for maintenance; `None`: never.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Maintenance {
+    pub starts: Option<u64>,
+    pub door_cycles: Option<u64>,
+    pub hours: Option<u64>,
+}
+
+impl Maintenance {
+    pub(super) fn of(self, wear: Wear) -> Option<u64> {
+        match wear {
+            Wear::Starts => self.starts,
+            Wear::DoorCycles => self.door_cycles,
+            Wear::Hours => self.hours,
+        }
+    }
 }
 
 impl CarSettings {
@@ -70,6 +91,7 @@ impl CarSettings {
         Self {
             floors,
             unserved: FloorSet::default(),
+            floor_height: 3_000,
             dwell: Duration::from_secs(3),
             nudge_after: Duration::from_secs(20),
             door_blocked_after: Duration::from_secs(30),
@@ -89,7 +111,13 @@ impl CarSettings {
             overload: Self::OVERLOAD,
             light_off_after: Duration::from_mins(5),
             cancel_car_calls: false,
+            maintenance: Maintenance::default(),
         }
+    }
+
+    /// The way between two floors, in mm.
+    pub(super) fn way(&self, from: Floor, to: Floor) -> u64 {
+        u64::from(from.distance(to)) * u64::from(self.floor_height)
     }
 }
 

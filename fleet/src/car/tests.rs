@@ -1,6 +1,7 @@
 //! A car against a small simulated shaft, in virtual time.
 
 mod buttons;
+mod counters;
 mod door;
 mod service;
 mod shaft;

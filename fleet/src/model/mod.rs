@@ -2,6 +2,7 @@
 
 pub(crate) mod bounds;
 mod call;
+mod counters;
 mod floor_set;
 mod hang;
 mod identity;
@@ -18,6 +19,7 @@ mod unit;
 mod view;
 
 pub use call::{Call, HallCall};
+pub use counters::{Counters, Wear};
 pub use floor_set::FloorSet;
 pub use hang::{HangCause, HangEvidence};
 pub use identity::{BuildingHash, Hello, NodeState, Nonce, Protocol, UnknownProtocol};

@@ -205,6 +205,9 @@ impl Node {
                     self.report(Report::OffTarget { stop_at, at });
                 }
                 CarEvent::FlightLearned(record) => self.store.ledger.note_flight_times(record),
+                CarEvent::MaintenanceDue { wear, count } => {
+                    self.report(Report::MaintenanceDue { wear, count });
+                }
                 CarEvent::PriorityOver => {
                     let own = self.hello.node.clone();
                     self.direct(Setting::Priority(own, None), now);
@@ -263,6 +266,9 @@ impl Node {
 
     /// Passes the next batch to the disk.
     fn update_disk(&mut self, now: Timestamp) {
+        if let Some(counters) = self.cabin.take_counted() {
+            self.store.ledger.note_counters(counters, now);
+        }
         let term = self.leadership.terms.known();
         let batch = self.store.batch(term, now);
         self.route_store(now);

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Holding, Item, Record, RecordState, Store, admission};
-use crate::model::{Dot, FlightRecord, Term, Timestamp};
+use crate::model::{Counters, Dot, FlightRecord, Term, Timestamp};
 use crate::report::Report;
 use crate::settings::{Key, Register};
 
@@ -23,6 +23,8 @@ pub enum Change {
     FlightTimes(FlightRecord),
     Setting(Register),
     ForgetSetting(Key),
+    /// What this node's car has done.
+    Counters(Counters),
 }
 
 /// The contents of the journal when the node starts.
@@ -35,6 +37,8 @@ pub struct Restored {
     /// The learned durations of the legs of the node's car.
     pub flight_times: Vec<FlightRecord>,
     pub settings: Vec<Register>,
+    /// What the node's car has done; `None` if nothing was counted.
+    pub counters: Option<Counters>,
 }
 
 impl Store {

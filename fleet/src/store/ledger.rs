@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::{Change, Item, Lsn, Restored};
-use crate::model::{Dot, FlightRecord, Term, Timestamp};
+use crate::model::{Counters, Dot, FlightRecord, Term, Timestamp};
 use crate::seeded::{SeededBug, is_seeded};
 
 /// How many batches may be in flight to the disk. Further changes share the next batch.
@@ -16,6 +16,9 @@ const WRITE_LIMIT: Duration = Duration::from_secs(30);
 /// How far ahead terms are written under a protocol that rotates the mastership: it uses about one
 /// per second, and the disk should not be written to as often.
 const TERMS_AHEAD: u64 = 1024;
+
+/// How long the car's counters wait for another change, in whose batch they are written.
+const COUNTERS_WAIT: Duration = Duration::from_secs(10);
 
 /// The journal from the brain's point of view: batches in flight to the disk.
 #[derive(Debug, Clone)]
@@ -37,6 +40,9 @@ pub(crate) struct Ledger {
     raised: bool,
     /// What the car has learned since the last batch.
     flight_times: Vec<FlightRecord>,
+    /// What the car has counted, and since when that waits.
+    counters: Option<(Counters, Timestamp)>,
+    counters_wait: Duration,
     failed: bool,
 }
 
@@ -52,6 +58,8 @@ impl Ledger {
             ahead: if rotates { TERMS_AHEAD } else { 0 },
             raised: false,
             flight_times: Vec::new(),
+            counters: None,
+            counters_wait: COUNTERS_WAIT,
             failed: false,
         }
     }
@@ -77,10 +85,23 @@ impl Ledger {
         self.flight_times.push(record);
     }
 
+    /// The car has counted this, since counting began: what a lost batch had, the next one has.
+    pub(crate) fn note_counters(&mut self, counters: Counters, now: Timestamp) {
+        let since = self.counters.take().map_or(now, |(_, since)| since);
+        self.counters = Some((counters, since));
+    }
+
+    /// The process is about to end: nothing waits for another change any more.
+    pub(crate) fn close(&mut self) {
+        self.counters_wait = Duration::ZERO;
+    }
+
     /// The next batch, if there is anything to write and the disk keeps up: its number, what has
     /// changed of the store, and the changes to write before that.
     pub(super) fn batch(&mut self, now: Timestamp) -> Option<(Lsn, BTreeSet<Item>, Vec<Change>)> {
-        let idle = self.changed.is_empty() && !self.raised;
+        let waited = self.counters.as_ref().map(|(_, since)| now.since(*since));
+        let counted = waited.is_some_and(|waited| waited >= self.counters_wait);
+        let idle = self.changed.is_empty() && !self.raised && !counted;
         if self.failed || idle {
             return None;
         }
@@ -95,7 +116,8 @@ impl Ledger {
         self.unwritten.extend(changed.iter().map(|item| (item.clone(), self.lsn)));
         let learned = std::mem::take(&mut self.flight_times);
         let learned = learned.into_iter().map(Change::FlightTimes);
-        Some((self.lsn, changed, term.into_iter().chain(learned).collect()))
+        let counters = self.counters.take().map(|(counters, _)| Change::Counters(counters));
+        Some((self.lsn, changed, term.into_iter().chain(learned).chain(counters).collect()))
     }
 
     /// Everything up to `lsn` is on disk; returns the presses that are now durable.

@@ -235,7 +235,7 @@ fn weight(report: &Report) -> Style {
         "served" => palette::GOOD,
         "panel" if matches!(report, Report::Panel(Ok(()))) => palette::NOTABLE,
         "hung" | "disk_failed" | "conflict" | "peer_lost" | "drive_refused" | "off_target"
-        | "floor_unreachable" | "panel" => palette::BAD,
+        | "floor_unreachable" | "maintenance_due" | "panel" => palette::BAD,
         "synced" | "placed" | "promised" | "assigned" | "door" | "floor" => Style::new(),
         _ => palette::NOTABLE,
     }

@@ -1,14 +1,14 @@
 //! The node's car: `[door]`, `[motion]`, `[service]`.
 
 use elevator_driver::{Building, Direction, Floor};
-use elevator_fleet::car::CarSettings;
+use elevator_fleet::car::{CarSettings, Maintenance};
 use elevator_fleet::dispatch::Kinematics;
 use elevator_fleet::model::{FloorSet, NodeId};
 
 use super::{Checker, Tables};
 use crate::config::check::human;
 use crate::config::key::KeyDefault::{Absent, Value};
-use crate::config::value::{Acceleration, Height, Jerk, Percent, Speed, Time};
+use crate::config::value::{Acceleration, Count, Height, Jerk, Percent, Speed, Time};
 
 table! {
     /// The door of this node's car.
@@ -100,6 +100,19 @@ table! {
     }
 }
 
+table! {
+    /// When this node's car is due for maintenance, by its counters since counting began. After
+    /// the work, raise the number.
+    [maintenance] Maintenance {
+        /// After how many starts of the motor.
+        starts: Option<Count> = Absent("never", "500000"),
+        /// After how many door cycles: closed, fully open, closed.
+        door_cycles: Option<Count> = Absent("never", "200000"),
+        /// After how many hours of a driven motor.
+        hours: Option<Count> = Absent("never", "2000"),
+    }
+}
+
 /// How the car behaves, if there is one.
 pub(in crate::config) fn car_settings(
     tables: &Tables,
@@ -113,6 +126,7 @@ pub(in crate::config) fn car_settings(
     CarSettings {
         floors,
         unserved,
+        floor_height: millimetres(kinematics.floor_height),
         dwell: door.dwell,
         nudge_after: door.nudge_after,
         door_blocked_after: door.blocked_after,
@@ -135,7 +149,13 @@ pub(in crate::config) fn car_settings(
         overload: service.overload,
         light_off_after: service.light_off_after,
         cancel_car_calls: service.cancel_car_calls,
+        maintenance: tables.maintenance,
     }
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "1 m to 50 m")]
+fn millimetres(height: f64) -> u32 {
+    (height * 1_000.0).round() as u32
 }
 
 pub(super) fn relate(tables: &Tables, check: &Checker<'_>) {

@@ -109,6 +109,7 @@ tables! {
     kinematics: elevator_fleet::dispatch::Kinematics,
     motion: car::Motion,
     service: car::Service,
+    maintenance: elevator_fleet::car::Maintenance,
     dispatch: super::DispatchSettings,
     mesh: elevator_fleet::node::MeshTimes,
     climate: elevator_fleet::climate::ClimateSettings,

@@ -97,6 +97,16 @@ fn restored() -> Restored {
         records: records(),
         flight_times: vec![flights(2, vec![205, 207, 205, 311, 206])],
         settings: vec![register(Setting::Mode(car("A"), Mode::OutOfService), 3)],
+        counters: Some(Counters {
+            since: Some("2026-05-01T12:00:00Z".to_owned()),
+            trips: 40,
+            starts: 300,
+            door_cycles: 39,
+            reopenings: 2,
+            running: 70_000,
+            metres: 360,
+            stops: vec![20, 0, 19, 1],
+        }),
     }
 }
 
@@ -104,7 +114,7 @@ fn restored() -> Restored {
 fn write_golden(path: &Path) -> Database {
     let database = Database::builder().create(path).expect("a database");
     let (mut journal, _) = Journal::begin(database, None, &car("A"), path).expect("a journal");
-    let Restored { term, records, flight_times, settings } = restored();
+    let Restored { term, records, flight_times, settings, counters } = restored();
     let lock = register(Setting::FloorLock(floor(3), true), 1);
     let mode = register(Setting::Mode(car("A"), Mode::InService), 2);
     let mut changes = vec![
@@ -113,6 +123,7 @@ fn write_golden(path: &Path) -> Database {
         Change::Setting(lock.clone()),
         Change::Setting(mode),
         Change::FlightTimes(flights(2, vec![1])),
+        Change::Counters(Counters::default()),
         Change::Forget(dot(1)),
         Change::ForgetSetting(lock.setting.key()),
         Change::Term(term),
@@ -121,6 +132,7 @@ fn write_golden(path: &Path) -> Database {
     changes.extend(records.into_iter().map(Change::Record));
     changes.extend(flight_times.into_iter().map(Change::FlightTimes));
     changes.extend(settings.into_iter().map(Change::Setting));
+    changes.extend(counters.map(Change::Counters));
     let removed = Changes { changed: vec![(Slot(6), Quarter::default())], removed: Vec::new() };
     let statistics = vec![removed, Changes { changed: statistics(), removed: vec![Slot(6)] }];
     let group = Group { changes, records: audit_records(), statistics };
@@ -150,6 +162,7 @@ fn entries(database: &Database) -> Vec<[Vec<u8>; 2]> {
         of(&transaction, tables::ORDERS),
         of(&transaction, tables::FLIGHT_TIMES),
         of(&transaction, tables::SETTINGS),
+        of(&transaction, tables::COUNTERS),
         of(&transaction, tables::STATISTICS),
         of(&transaction, crate::journal::audit::AUDIT),
     ]
@@ -185,4 +198,20 @@ fn a_golden_journal_of_this_format_is_read() {
         }
     }
     assert_eq!(format!("{read:?}"), format!("{:?}", Some((car("A"), expected))));
+}
+
+/// Of a program that counted nothing.
+#[test]
+fn a_journal_without_counters_is_read() {
+    let directory = with_golden();
+    let (journal, _) = Journal::open(directory.path(), &car("A")).expect("a journal");
+    let transaction = header::begin(&journal.database).expect("a transaction");
+    transaction.delete_table(tables::COUNTERS).expect("there");
+    transaction.commit().expect("on disk");
+    drop(journal);
+    let (journal, restored) = Journal::open(directory.path(), &car("A")).expect("a journal");
+    assert_eq!(restored.counters, None);
+    write(&journal, vec![Change::Counters(Counters::default())]);
+    let (_, read) = tables::read(&journal.database, UNSET).expect("read").expect("a journal");
+    assert_eq!(read.counters, Some(Counters::default()));
 }

@@ -37,7 +37,8 @@ fn change(random: &mut Rng) -> Change {
             let sample = u16::try_from(number).expect("small");
             Change::FlightTimes(flights(random.u8(0..8), vec![sample; 5]))
         }
-        3 | 4 => Change::Forget(dot(press)),
+        3 => Change::Counters(Counters { starts: number, ..Counters::default() }),
+        4 => Change::Forget(dot(press)),
         _ => {
             let waited = Duration::from_millis(number);
             let state =

@@ -65,6 +65,7 @@ pub(super) struct World {
     told: Option<PanelInputs>,
     /// What the car knows.
     heard: PanelInputs,
+    counted: [u64; 6],
 }
 
 impl World {
@@ -112,6 +113,7 @@ impl World {
             to_car: VecDeque::new(),
             told: None,
             heard: PanelInputs::default(),
+            counted: [0; 6],
         };
         world.reconnect();
         world
@@ -251,6 +253,10 @@ impl World {
         self.drain();
         self.command();
         self.check();
+        let counted = self.car.counters().numbers();
+        let grows = self.counted.iter().zip(counted).all(|(before, after)| *before <= after);
+        assert!(grows, "{:?}, then {counted:?}", self.counted);
+        self.counted = counted;
     }
 
     pub(super) fn floor(&self) -> Option<Floor> {

@@ -59,6 +59,7 @@ impl Node {
         let flight_times = &restored.flight_times;
         let climate = climate.requested_every(election.request_period());
         let mut cabin = Cabin::new(hello.node.clone(), car, flight_times, climate);
+        cabin.restore_counters(restored.counters.as_ref());
         // A car is out of service until its panel is heard.
         let (health, mut term) = (cabin.health(true), restored.term.restored());
         if is_seeded(SeededBug::TermForgotten) {
@@ -397,6 +398,7 @@ impl Node {
         }
         self.leadership.terms.hear(restored.term);
         self.store.regain_disk(restored, now);
+        self.cabin.restore_counters(restored.counters.as_ref());
         self.route_store(now);
         self.settle(now);
     }
@@ -441,6 +443,7 @@ impl Node {
     /// The process is about to end: stops the motor for good.
     pub fn shut_down(&mut self, now: Timestamp) {
         self.cabin.change_car(|car| car.shut_down(now));
+        self.store.ledger.close();
         self.settle(now);
     }
 

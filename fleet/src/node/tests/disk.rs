@@ -2,7 +2,7 @@
 
 use super::planning::up;
 use super::*;
-use crate::model::Mode;
+use crate::model::{Counters, Mode};
 use crate::settings::Setting;
 use crate::store::RecordState;
 
@@ -66,4 +66,52 @@ fn a_disk_that_works_again_after_a_recall_keeps_its_calls() {
     let restored = Restored { records: vec![record], ..Restored::default() };
     node.handle_disk_recovered(&restored, now);
     assert_eq!(node.orders().get(dot).map(|order| order.recall), Some(1));
+}
+
+fn counted(node: &mut Node) -> Option<Counters> {
+    written(node).1.into_iter().find_map(|change| {
+        if let Change::Counters(counters) = change { Some(counters) } else { None }
+    })
+}
+
+/// They outlive a process, and a disk that fails, and what is written lags by 10 s at most.
+#[test]
+fn counters_of_the_car_are_written_in_time_and_go_on() {
+    let (mut node, mut now) = cabin(1);
+    let drive = DriveFeedback::Driven(Direction::Up);
+    let run = |node: &mut Node, now| {
+        for inputs in [PanelInputs { drive, ..at_rest() }, at_rest()] {
+            node.see(inputs, now);
+        }
+    };
+    run(&mut node, now);
+    node.handle_timeout(now + Duration::from_secs(9));
+    assert_eq!(written(&mut node).0, None);
+    now = now + Duration::from_secs(10);
+    node.handle_timeout(now);
+    let on_disk = counted(&mut node).expect("written");
+    assert_eq!((on_disk.starts, on_disk.trips, &on_disk.stops), (1, 1, &vec![1]));
+    // With the next change, and at an orderly end, they don't wait.
+    run(&mut node, now);
+    node.have_set(Setting::Mode(name(2), Mode::OutOfService), now);
+    assert_eq!(counted(&mut node).map(|it| it.starts), Some(2));
+    run(&mut node, now);
+    assert_eq!(counted(&mut node), None);
+    node.shut_down(now);
+    let last = counted(&mut node).expect("written");
+    assert_eq!(last.starts, 3);
+
+    let restored = Restored { counters: Some(last.clone()), ..Restored::default() };
+    let mut node = with_car(1, 2, restored, Timestamp::START);
+    let restored = node.status(now).car.expect("a car").counters;
+    assert_eq!(restored, last);
+    // A disk that could not be read at first has more of it.
+    node.handle_disk_failed(now);
+    written(&mut node);
+    let more = Counters { starts: 7, trips: 0, ..last };
+    let restored = Restored { counters: Some(more), ..Restored::default() };
+    node.handle_disk_recovered(&restored, now);
+    let counters = node.status(now).car.expect("a car").counters;
+    assert_eq!((counters.starts, counters.trips), (7, 3));
+    assert_eq!(counted(&mut node), Some(counters));
 }
