@@ -41,7 +41,8 @@ pub(crate) fn measure(rounds: usize) -> Vec<Figure> {
 
 fn planner() -> Planner {
     let floors = FloorCount::new(FLOORS).expect("a number of floors");
-    Planner::new(Kinematics::default(), floors, 13.0, CarSettings::BYPASS_LOAD)
+    let kinematics = Kinematics::default();
+    Planner::new(kinematics, &kinematics.building(floors), 13.0, CarSettings::BYPASS_LOAD)
 }
 
 fn floor(index: u8) -> Floor {
@@ -75,6 +76,7 @@ fn demand() -> Vec<HallDemand> {
         call: HallCall::new(floor(at), direction),
         waited: Duration::from_secs(5),
         assigned: None,
+        wanted: FloorSet::default(),
     };
     up.chain(down).map(fresh).collect()
 }

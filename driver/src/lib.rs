@@ -46,7 +46,8 @@ pub use counters::LineCounters;
 pub use line::{LineSettings, OpenError, PanelLine};
 pub use url::{ModbusUrl, PanelUrl, PanelUrlError, Parity};
 pub use vocabulary::{
-    Alarm, Building, Button, Climate, Direction, Display, DoorButtons, DoorCommand, DoorState,
-    DriveFeedback, Floor, FloorCount, HallLantern, KeySwitch, Kiosks, LampSet, Lamps, MOST_TRIPS,
-    MotorCommand, PanelEvent, PanelInputs, PanelOutputs, STUCK_AFTER, Trip,
+    Alarm, Building, BuildingError, Button, Climate, Direction, Display, DoorButtons, DoorCommand,
+    DoorState, DriveFeedback, Floor, FloorCount, HallLantern, KeySwitch, Kiosks, LampSet, Lamps,
+    Landing, MOST_TRIPS, MotorCommand, PanelEvent, PanelInputs, PanelOutputs, STUCK_AFTER, Served,
+    Trip,
 };

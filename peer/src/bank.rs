@@ -168,11 +168,13 @@ pub(crate) fn run(
 }
 
 fn config(building: &Building) -> SimConfig {
+    let heights = building.car().heights();
     let stop = |floor: u8| StopConfig {
         id: StopId(floor.into()),
         name: floor.to_string(),
-        position: f64::from(floor) * building.floor_height,
+        position: heights[usize::from(floor)],
     };
+    let unserved = |car: u32| building.unserved.get(car as usize).into_iter().flatten();
     let elevator = |car| ElevatorConfig {
         id: ElevatorConfigId(car),
         name: car.to_string(),
@@ -180,7 +182,8 @@ fn config(building: &Building) -> SimConfig {
         acceleration: Accel::from(building.acceleration),
         deceleration: Accel::from(building.acceleration),
         weight_capacity: Weight::from(building.rated_load),
-        starting_stop: StopId(0),
+        starting_stop: StopId(building.lobby.into()),
+        restricted_stops: unserved(car).map(|floor| StopId((*floor).into())).collect(),
         door_open_ticks: ticks(building.dwell),
         door_transition_ticks: ticks(building.door_opening),
         ..ElevatorConfig::default()

@@ -13,16 +13,18 @@ use anyhow::{Context, Result, bail};
 use elevator_core::components::ElevatorPhase;
 use elevator_core::door::DoorState;
 use elevator_core::entity::ElevatorId;
-use elevator_driver::{Direction, Floor};
+use elevator_driver::{Direction, Floor, FloorCount};
 use elevator_fleet::car::CarSettings;
 use elevator_fleet::dispatch::{
-    Bank as Situation, CarSituation, Dispatcher, HallDemand, Kinematics, Plan, collective_stop,
+    Bank as Situation, CarSituation, Destinations, Dispatcher, HallDemand, Kinematics, Plan,
+    collective_stop,
 };
 use elevator_fleet::model::{
     Availability, CarPhase, CarView, FloorSet, HallCall, Mode, NodeId, Timestamp,
 };
 
 use elevator_simulator::building::Building;
+use elevator_simulator::config::place;
 
 use crate::bank::{Bank, TICKS, rounded};
 use crate::strategy::Strategy;
@@ -41,6 +43,8 @@ struct Cabin {
     since: f64,
     /// The floor where it is or which it last passed.
     floor: Floor,
+    /// The floors at which it does not stop.
+    unserved: FloorSet,
 }
 
 impl Cabin {
@@ -55,10 +59,14 @@ pub(crate) struct Driver {
     dispatcher: Box<dyn Dispatcher>,
     kinematics: Kinematics,
     floors: Vec<Floor>,
+    /// Of the floors, in metres.
+    heights: Vec<f64>,
     cabins: Vec<Cabin>,
     /// The lit hall buttons, with the second of the run in which they were pressed.
     calls: BTreeMap<HallCall, f64>,
     plan: Plan,
+    destinations: Destinations,
+    count: FloorCount,
     /// What the last plan was made for.
     planned_for: Vec<CarSituation>,
     planned_at: f64,
@@ -93,16 +101,24 @@ impl Driver {
                 direction: None,
                 phase: ElevatorPhase::Idle,
                 since: 0.0,
-                floor: Floor::BOTTOM,
+                floor: Floor::try_from(building.lobby)?,
+                unserved: building
+                    .floors
+                    .floors()
+                    .filter(|floor| !building.serves(number, *floor))
+                    .collect(),
             })
         });
         Ok(Some(Self {
             dispatcher,
             kinematics,
             floors: floors.collect::<Result<_, _>>()?,
+            heights: building.car().heights(),
             cabins: cabins.collect::<Result<_>>()?,
             calls: BTreeMap::new(),
             plan: Plan::default(),
+            destinations: Destinations::default(),
+            count: building.floors,
             planned_for: Vec::new(),
             planned_at: 0.0,
             is_dirty: true,
@@ -154,7 +170,7 @@ impl Driver {
                 cabin.since = now;
             }
             let position = bank.sim.world().position(entity).context("a position")?.value();
-            let place = position / self.kinematics.floor_height;
+            let place = place(&self.heights, position);
             let target = car.phase().moving_target().and_then(|stop| bank.floor_of(stop));
             let target = target.and_then(|floor| self.floors.get(usize::from(floor)).copied());
             let phase = match (car.phase(), target) {
@@ -165,8 +181,7 @@ impl Driver {
                 (_, Some(stop_at)) => {
                     let speed = bank.sim.velocity(entity).unwrap_or_default();
                     let direction = travel(speed, f64::from(stop_at.index()) - place);
-                    let next_stop =
-                        next_stop(place, speed, direction, stop_at, &self.kinematics, &self.floors);
+                    let next_stop = self.next_stop(position, speed, direction, stop_at);
                     CarPhase::Moving { direction, stop_at, next_stop }
                 }
                 (other, None) => bail!("a car is {other}"),
@@ -196,7 +211,7 @@ impl Driver {
                 elapsed: Duration::from_secs_f64(elapsed.max(0.0)),
                 direction: cabin.direction,
                 load: u8::try_from(rounded(load)).ok(),
-                locked_out: FloorSet::default(),
+                locked_out: cabin.unserved,
                 mode: Mode::default(),
             };
             situations.push(CarSituation {
@@ -206,6 +221,18 @@ impl Driver {
             });
         }
         Ok(situations)
+    }
+
+    /// The nearest floor at which a car can still stop that has not begun to brake for its target.
+    fn next_stop(&self, position: f64, speed: f64, way: Direction, stop_at: Floor) -> Floor {
+        let braking = speed * speed / (2.0 * self.kinematics.acceleration);
+        let metres = braking + speed.abs() / f64::from(TICKS);
+        let reachable = match way {
+            Direction::Up => (place(&self.heights, position + metres) - 1e-6).ceil(),
+            Direction::Down => (place(&self.heights, position - metres) + 1e-6).floor(),
+        };
+        let reachable = at(reachable, &self.floors);
+        if reachable.is_beyond(stop_at, way) { stop_at } else { reachable }
     }
 
     fn plan(&mut self, now: f64, situations: &[CarSituation]) {
@@ -223,8 +250,10 @@ impl Driver {
             call,
             waited: Duration::from_secs_f64((now - pressed).max(0.0)),
             assigned: self.plan.assignments.get(&call).cloned(),
+            wanted: FloorSet::default(),
         });
-        let demand: Vec<_> = demand.collect();
+        let mut demand: Vec<_> = demand.collect();
+        self.destinations.note(&mut demand, situations, self.count);
         self.plan = self.dispatcher.plan(&Situation {
             now: Timestamp::START + Duration::from_secs_f64(now),
             cars: situations,
@@ -330,14 +359,15 @@ impl Driver {
     }
 }
 
-/// Lets in only who goes in the car's direction.
+/// Lets in only who goes in the car's direction, to a floor where it stops.
 fn admit(bank: &mut Bank, cabin: &Cabin) -> Result<()> {
     let here = usize::from(cabin.floor.index());
-    let refused: HashSet<_> = match cabin.direction {
+    let mut refused: HashSet<_> = match cabin.direction {
         Some(Direction::Up) => bank.stops[..here].iter().copied().collect(),
         Some(Direction::Down) => bank.stops[here + 1..].iter().copied().collect(),
         None => HashSet::new(),
     };
+    refused.extend(cabin.unserved.iter().map(|floor| bank.stops[usize::from(floor.index())]));
     bank.sim.set_elevator_restricted_stops(cabin.id.entity(), refused)?;
     Ok(())
 }
@@ -352,25 +382,6 @@ fn go_to(bank: &mut Bank, car: ElevatorId, floor: Floor) -> Result<()> {
 fn travel(speed: f64, way: f64) -> Direction {
     let sign = if speed == 0.0 { way } else { speed };
     if sign < 0.0 { Direction::Down } else { Direction::Up }
-}
-
-/// The nearest floor at which the car can still stop, if it has not begun to brake for its target.
-fn next_stop(
-    place: f64,
-    speed: f64,
-    way: Direction,
-    stop_at: Floor,
-    kinematics: &Kinematics,
-    floors: &[Floor],
-) -> Floor {
-    let Kinematics { acceleration, floor_height, .. } = kinematics;
-    let metres = speed * speed / (2.0 * acceleration) + speed.abs() / f64::from(TICKS);
-    let braking = metres / floor_height;
-    let reachable = match way {
-        Direction::Up => at((place + braking - 1e-6).ceil(), floors),
-        Direction::Down => at((place - braking + 1e-6).floor(), floors),
-    };
-    if reachable.is_beyond(stop_at, way) { stop_at } else { reachable }
 }
 
 fn at(place: f64, floors: &[Floor]) -> Floor {

@@ -27,7 +27,8 @@ struct Arguments {
     /// The seeds of the passengers: one number, or the first and the last of a range.
     #[arg(long, default_value = "1-5", value_parser = seeds)]
     seeds: (u64, u64),
-    /// Only cells whose name contains this, for example `B16` or `inter`.
+    /// Only cells whose name contains this, for example `B16` or `inter`; `car-park` and `express`
+    /// for buildings whose cars do not all stop everywhere.
     #[arg(long, default_value = "")]
     cell: String,
 }
@@ -41,8 +42,11 @@ fn seeds(text: &str) -> Result<(u64, u64)> {
 
 fn main() -> Result<()> {
     let arguments = Arguments::parse();
-    let cells: Vec<Cell> =
-        Cell::all().into_iter().filter(|cell| cell.to_string().contains(&arguments.cell)).collect();
+    let mut cells = Cell::all();
+    if !arguments.cell.is_empty() {
+        cells.extend(Cell::zones());
+        cells.retain(|cell| cell.to_string().contains(&arguments.cell));
+    }
     ensure!(!cells.is_empty(), "unknown cell {}", arguments.cell);
     let strategies: Vec<_> = Strategy::PEERS.into_iter().chain(Strategy::ours()).collect();
     let (first, last) = arguments.seeds;

@@ -34,8 +34,8 @@ impl Strategy {
         building: &Building,
     ) -> Option<Box<dyn Dispatcher>> {
         let Self::Ours(strategy) = self else { return None };
-        let (floors, capacity) = (building.floors, building.rated_load / MASS);
-        Some(strategy.dispatcher(kinematics, floors, capacity, CarSettings::BYPASS_LOAD))
+        let (layout, capacity) = (building.layout(), building.rated_load / MASS);
+        Some(strategy.dispatcher(kinematics, &layout, capacity, CarSettings::BYPASS_LOAD))
     }
 }
 

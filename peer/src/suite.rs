@@ -33,8 +33,17 @@ impl fmt::Display for Cell {
 impl Cell {
     /// The 24 cells.
     pub(crate) fn all() -> Vec<Self> {
+        Self::of(&Building::SUITE)
+    }
+
+    /// Those of buildings whose cars do not all stop everywhere.
+    pub(crate) fn zones() -> Vec<Self> {
+        Self::of(&Building::ZONES)
+    }
+
+    fn of(buildings: &[&str]) -> Vec<Self> {
         let mut cells = Vec::new();
-        for building in Building::SUITE.into_iter().filter_map(Building::named) {
+        for building in buildings.iter().filter_map(|name| Building::named(name)) {
             for pattern in Pattern::ALL {
                 let cell = |rate| Self { building: building.clone(), pattern, rate };
                 cells.extend([5, 8, 12].map(cell));

@@ -23,10 +23,10 @@ mod transfer;
 
 use std::time::Duration;
 
-use elevator_driver::FloorCount;
+use elevator_driver::{self as driver, Direction, Floor, FloorCount, Landing, Served};
 use serde::Deserialize;
 
-use crate::config::{CarConfig, ConfigError, DoorTimes, Kinematics};
+use crate::config::{CarConfig, ConfigError, DoorTimes, Kinematics, StartPosition};
 
 pub use self::crowd::{Action, Count, Crowd, Journey, Landed, Panels};
 pub use self::list::{ListError, read_passengers, write_passengers};
@@ -45,10 +45,22 @@ const MOST_CARS: usize = 26;
 #[serde(deny_unknown_fields)]
 pub struct Building {
     pub name: String,
-    /// The floors; the lowest one is the lobby.
     pub floors: FloorCount,
     /// From one floor to the next, m.
     pub floor_height: f64,
+    /// The heights of the floors above the lowest, m, where they are not equally far apart.
+    #[serde(default)]
+    pub heights: Vec<f64>,
+    /// The floor of the main entrance, counted from 0.
+    #[serde(default)]
+    pub lobby: u8,
+    /// Which share of those who come or go does so by car, from a floor below the lobby.
+    #[serde(default)]
+    pub by_car: f64,
+    /// For each car the floors at which it does not stop, counted from 0; the cars beyond the list
+    /// stop everywhere.
+    #[serde(default)]
+    pub unserved: Vec<Vec<u8>>,
     /// The people above the lobby, to which rates in per cent refer; 0 if not known.
     pub population: u32,
     /// The cars, 1 to 26.
@@ -85,15 +97,20 @@ pub enum BuildingError {
     Form(#[from] toml::de::Error),
     #[error(transparent)]
     Car(#[from] ConfigError),
+    #[error(transparent)]
+    Floors(#[from] driver::BuildingError),
     #[error("{0} must be {1}")]
     Range(&'static str, &'static str),
 }
 
 impl Building {
-    pub const NAMES: [&str; 3] = ["A12", "B16", "crites-barto"];
+    pub const NAMES: [&str; 5] = ["A12", "B16", "crites-barto", "car-park", "express"];
 
-    /// The buildings of the traffic suite.
+    /// The buildings of the traffic suite whose cars all stop everywhere.
     pub const SUITE: [&str; 2] = ["A12", "B16"];
+
+    /// Those whose cars do not all stop everywhere.
+    pub const ZONES: [&str; 2] = ["car-park", "express"];
 
     /// A building that comes with the simulator, by its name; `None` if there is none of this name.
     #[must_use]
@@ -102,6 +119,8 @@ impl Building {
             "A12" => include_str!("../buildings/A12.toml"),
             "B16" => include_str!("../buildings/B16.toml"),
             "crites-barto" => include_str!("../buildings/crites-barto.toml"),
+            "car-park" => include_str!("../buildings/car-park.toml"),
+            "express" => include_str!("../buildings/express.toml"),
             _ => return None,
         };
         Self::parse(text).ok()
@@ -135,8 +154,60 @@ impl Building {
             "transfer",
             "a time of 0.1 to 60 s, or an order of 1 to 100 and times in this range",
         )?;
+        let (lobby, by_car) = (self.floors.floor(self.lobby), self.by_car);
+        within(lobby.is_some_and(|it| it < self.floors.top()), "lobby", "below the top floor")?;
+        within((0.0..=1.0).contains(&by_car), "by_car", "from 0 to 1")?;
+        within(by_car == 0.0 || self.lobby > 0, "by_car", "0 without a floor below the lobby")?;
+        let heights = self.heights.len();
+        let fits = heights == 0 || heights == usize::from(self.floors.get());
+        within(fits, "heights", "one number for each floor")?;
+        within(self.unserved.len() <= self.cars, "unserved", "one list for each car")?;
+        driver::Building::new(self.landings(), self.served())?;
         self.car().check()?;
         Ok(())
+    }
+
+    fn landings(&self) -> Vec<Landing> {
+        let equal = self.floors.floors().map(|it| f64::from(it.index()) * self.floor_height);
+        let heights = if self.heights.is_empty() { equal.collect() } else { self.heights.clone() };
+        let landing = |(floor, height): (u8, f64)| Landing {
+            label: floor.to_string(),
+            height: driver::Building::millimetres(height),
+        };
+        (0..).zip(heights).map(landing).collect()
+    }
+
+    fn served(&self) -> Vec<Served> {
+        let floors = |car| self.floors.floors().filter(move |floor| self.serves(car, *floor));
+        let served = |car: usize| Served { car: car.to_string(), floors: floors(car).collect() };
+        (0..self.cars).map(served).collect()
+    }
+
+    /// The floors with their heights.
+    #[must_use]
+    pub fn layout(&self) -> driver::Building {
+        let layout = driver::Building::new(self.landings(), Vec::new());
+        let storey = driver::Building::millimetres(self.floor_height);
+        layout.unwrap_or_else(|_| driver::Building::uniform(self.floors, storey))
+    }
+
+    /// Whether this car stops at this floor.
+    #[must_use]
+    pub fn serves(&self, car: usize, floor: Floor) -> bool {
+        self.unserved.get(car).is_none_or(|floors| !floors.contains(&floor.index()))
+    }
+
+    /// Whether this car takes somebody from a floor in a direction.
+    #[must_use]
+    pub fn goes_on(&self, car: usize, from: Floor, direction: Direction) -> bool {
+        let is_ahead = |to: &Floor| to.is_beyond(from, direction);
+        self.serves(car, from)
+            && self.floors.floors().filter(is_ahead).any(|to| self.serves(car, to))
+    }
+
+    /// Whether some car makes this trip.
+    fn has_trip(&self, from: Floor, to: Floor) -> bool {
+        (0..self.cars).any(|car| self.serves(car, from) && self.serves(car, to))
     }
 
     /// A car of it at the lobby.
@@ -144,8 +215,9 @@ impl Building {
     pub fn car(&self) -> CarConfig {
         let closing = Duration::from_secs_f64(self.door_closing);
         let mut car = CarConfig::new(self.floors);
+        car.building = self.layout();
+        car.start = StartPosition::Floor(self.lobby);
         car.kinematics = Kinematics {
-            floor_height: self.floor_height,
             rated_speed: self.rated_speed,
             acceleration: self.acceleration,
             jerk: self.jerk.unwrap_or(WITHOUT_RAMP),

@@ -130,7 +130,7 @@ impl SimulatedCar {
     pub fn new(config: &CarConfig, seed: u64) -> Result<Self, ConfigError> {
         config.check()?;
         let position = match config.start {
-            StartPosition::Floor(index) => config.kinematics.floor_height * f64::from(index),
+            StartPosition::Floor(index) => config.heights()[usize::from(index)],
             StartPosition::Metres(height) => height,
         };
         let mut random = fastrand::Rng::with_seed(seed);
@@ -139,7 +139,7 @@ impl SimulatedCar {
             illuminance: Some(random.u8(90..=110)),
         };
         Ok(Self {
-            floors: config.floors,
+            floors: config.building.floors(),
             clock: Duration::ZERO,
             shaft: Shaft::new(config, position),
             door: Door::new(config.door),
@@ -213,7 +213,7 @@ impl SimulatedCar {
         CarState {
             time_ms: milliseconds(self.clock),
             floors: self.floors.get(),
-            floor_height: self.shaft.floor_height(),
+            heights: self.shaft.heights().to_vec(),
             position: self.shaft.position(),
             speed: self.shaft.speed(),
             floor: self.shaft.sensed_floor(),

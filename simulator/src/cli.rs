@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use clap::builder::TypedValueParser;
 use clap::{Args as ClapArgs, Subcommand, value_parser};
-use elevator_driver::FloorCount;
+use elevator_driver::{Building, FloorCount};
 use humantime::parse_duration;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -94,8 +94,11 @@ pub struct Args {
     #[arg(long, value_name = "METRES")]
     pub(crate) start_position: Option<f64>,
     /// From one floor to the next, m
-    #[arg(long, default_value_t = Kinematics::default().floor_height, value_name = "METRES")]
+    #[arg(long, default_value_t = 3.0, value_name = "METRES")]
     pub(crate) floor_height: f64,
+    /// The floors of the shaft with their heights, in place of equal ones
+    #[arg(skip)]
+    pub building: Option<Building>,
     /// Rated speed, m/s
     #[arg(long, default_value_t = Kinematics::default().rated_speed, value_name = "M/S")]
     pub(crate) speed: f64,
@@ -194,9 +197,10 @@ fn config(args: Args) -> SimulatorConfig {
     let start = args.start_position.map_or(floor, StartPosition::Metres);
     let kinematics = Kinematics::default();
     let car = CarConfig {
-        floors: args.floors,
+        building: args.building.unwrap_or_else(|| {
+            Building::uniform(args.floors, Building::millimetres(args.floor_height))
+        }),
         kinematics: Kinematics {
-            floor_height: args.floor_height,
             rated_speed: args.speed,
             acceleration: args.acceleration,
             jerk: args.jerk,

@@ -2,13 +2,11 @@
 
 use std::time::Duration;
 
-use elevator_driver::FloorCount;
+use elevator_driver::{Building, FloorCount};
 
 /// How the car moves. Metres and seconds; every value is positive.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Kinematics {
-    /// From one floor to the next, m.
-    pub floor_height: f64,
     /// The speed that a long run reaches, m/s.
     pub rated_speed: f64,
     /// Most acceleration and (comfortable) braking, m/s².
@@ -21,14 +19,13 @@ pub struct Kinematics {
     /// without any limit of jerk.
     pub emergency_braking: f64,
     /// A floor sensor is active while the car is within this distance of the floor, m; less than
-    /// half the floor height.
+    /// half the height of any storey.
     pub floor_zone: f64,
 }
 
 impl Default for Kinematics {
     fn default() -> Self {
         Self {
-            floor_height: 3.0,
             rated_speed: 1.6,
             acceleration: 1.0,
             jerk: 1.6,
@@ -80,7 +77,8 @@ pub enum StartPosition {
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct CarConfig {
-    pub floors: FloorCount,
+    /// The floors of the shaft, and their heights. It does not matter which of them the car serves.
+    pub building: Building,
     pub kinematics: Kinematics,
     pub constant_drive: ConstantDrive,
     pub door: DoorTimes,
@@ -88,11 +86,15 @@ pub struct CarConfig {
 }
 
 impl CarConfig {
-    /// A car with the default drive and door that starts at the lowest floor.
+    /// How far the floors are apart where nothing else is said, in millimetres.
+    const STOREY: u32 = 3_000;
+
+    /// A car with the default drive and door that starts at the lowest floor. The floors are 3 m
+    /// apart.
     #[must_use]
     pub fn new(floors: FloorCount) -> Self {
         Self {
-            floors,
+            building: Building::uniform(floors, Self::STOREY),
             kinematics: Kinematics::default(),
             constant_drive: ConstantDrive::default(),
             door: DoorTimes::default(),
@@ -100,10 +102,16 @@ impl CarConfig {
         }
     }
 
+    /// The height of each floor above the lowest, m.
+    #[must_use]
+    pub fn heights(&self) -> Vec<f64> {
+        self.building.landings().iter().map(|it| f64::from(it.height) / 1_000.0).collect()
+    }
+
     /// The height of the top floor above the lowest, m.
     #[must_use]
     pub fn shaft_height(&self) -> f64 {
-        self.kinematics.floor_height * f64::from(self.floors.top().index())
+        self.heights().last().copied().unwrap_or_default()
     }
 
     /// Checks every value against its range.
@@ -113,7 +121,6 @@ impl CarConfig {
     pub fn check(&self) -> Result<(), ConfigError> {
         let k = &self.kinematics;
         let lengths = [
-            ("floor height", k.floor_height),
             ("rated speed", k.rated_speed),
             ("acceleration", k.acceleration),
             ("jerk", k.jerk),
@@ -124,8 +131,9 @@ impl CarConfig {
         for (what, value) in lengths {
             require(what, value, value.is_finite() && value > 0.0, "above 0")?;
         }
-        let zone_fits = k.floor_zone * 2.0 < k.floor_height;
-        require("floor zone", k.floor_zone, zone_fits, "less than half the floor height")?;
+        let heights = self.heights();
+        let zone_fits = heights.windows(2).all(|pair| k.floor_zone * 2.0 < pair[1] - pair[0]);
+        require("floor zone", k.floor_zone, zone_fits, "less than half the height of a storey")?;
         let creeps = k.creep_speed <= k.rated_speed;
         require("creep speed", k.creep_speed, creeps, "at most the rated speed")?;
         let brakes = k.emergency_braking >= k.acceleration;
@@ -148,7 +156,7 @@ impl CarConfig {
             StartPosition::Floor(index) => require(
                 "start floor",
                 f64::from(index),
-                self.floors.floor(index).is_some(),
+                self.building.floors().floor(index).is_some(),
                 "a floor of the shaft, counted from 0",
             ),
             StartPosition::Metres(height) => require(
@@ -159,6 +167,16 @@ impl CarConfig {
             ),
         }
     }
+}
+
+/// A height in floors, where floors have these heights: 1.5 is half way from floor 1 to floor 2.
+#[must_use]
+pub fn place(heights: &[f64], height: f64) -> f64 {
+    let storeys = (0_u8..).zip(heights.windows(2));
+    let below = storeys.filter(|(_, storey)| storey[0] <= height).last();
+    below.map_or(0.0, |(floor, storey)| {
+        f64::from(floor) + (height - storey[0]) / (storey[1] - storey[0])
+    })
 }
 
 /// A value of a [`CarConfig`] that no car can have.

@@ -84,12 +84,10 @@ fn picture(state: &SimulatorState) -> String {
 
 /// The shaft lying down: the lowest floor at the left, a mark for each floor, the car on top.
 fn shaft(car: &CarState) -> String {
-    let top = car.floor_height * f64::from(car.floors.saturating_sub(1));
+    let top = car.heights.last().copied().unwrap_or_default();
     let cell = top / f64::from(SHAFT - 1);
     let is_at = |column: u32, height: f64| (f64::from(column) * cell - height).abs() <= cell / 2.0;
-    let is_floor = |column: u32| {
-        (0..car.floors).any(|floor| is_at(column, f64::from(floor) * car.floor_height))
-    };
+    let is_floor = |column: u32| car.heights.iter().any(|height| is_at(column, *height));
     (0..SHAFT)
         .map(|column| match column {
             _ if is_at(column, car.position) => '█',

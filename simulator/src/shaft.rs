@@ -60,6 +60,8 @@ pub(crate) enum DriveCommand {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Shaft {
     floors: FloorCount,
+    /// Of each floor above the lowest, m.
+    heights: Vec<f64>,
     kinematics: Kinematics,
     constant: ConstantDrive,
     /// Height above the lowest floor, m.
@@ -114,7 +116,8 @@ impl Shaft {
     /// A car at rest at this height above the lowest floor, m.
     pub(crate) fn new(config: &CarConfig, position: f64) -> Self {
         Self {
-            floors: config.floors,
+            floors: config.building.floors(),
+            heights: config.heights(),
             kinematics: config.kinematics,
             constant: config.constant_drive,
             position,
@@ -130,8 +133,9 @@ impl Shaft {
         }
     }
 
-    pub(crate) fn floor_height(&self) -> f64 {
-        self.kinematics.floor_height
+    /// Of each floor above the lowest, m.
+    pub(crate) fn heights(&self) -> &[f64] {
+        &self.heights
     }
 
     /// Height above the lowest floor, m.
@@ -402,8 +406,10 @@ impl Shaft {
         self.height(self.floors.top())
     }
 
-    fn height(&self, floor: Floor) -> f64 {
-        self.kinematics.floor_height * f64::from(floor.index())
+    /// The height of a floor above the lowest, m.
+    #[must_use]
+    pub fn height(&self, floor: Floor) -> f64 {
+        self.heights[usize::from(floor.index())]
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use elevator_driver::{Alarm, Button, Direction, DoorButtons, DoorState, Floor, KeySwitch, Trip};
 use serde::{Deserialize, Serialize};
 
+use crate::config::place;
 use crate::shaft::{LevellingFault, MotorFault};
 
 /// Everything there is to see of a car at one moment.
@@ -21,8 +22,8 @@ pub struct CarState {
     /// The car's own clock, ms since it was made.
     pub time_ms: u64,
     pub floors: u8,
-    /// From one floor to the next, m.
-    pub floor_height: f64,
+    /// Of each floor above the lowest, m.
+    pub heights: Vec<f64>,
     /// Height above the lowest floor, m.
     pub position: f64,
     /// Speed, m/s, upwards positive.
@@ -104,6 +105,12 @@ impl CarState {
     #[must_use]
     pub fn is_at_rest_at(&self, floor: Floor) -> bool {
         self.driven.is_none() && self.floor == Some(floor)
+    }
+
+    /// The position in floors: 1.5 is half way from floor 1 to floor 2.
+    #[must_use]
+    pub fn place(&self) -> f64 {
+        place(&self.heights, self.position)
     }
 }
 

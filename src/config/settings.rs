@@ -77,7 +77,7 @@ impl Settings {
     pub(crate) fn dispatcher(&self) -> Box<dyn Dispatcher + Send> {
         let DispatchSettings { strategy, capacity, .. } = self.dispatch;
         let (capacity, bypass) = (f64::from(capacity), self.car.bypass_load);
-        strategy.dispatcher(self.kinematics, self.building.floors(), capacity, bypass)
+        strategy.dispatcher(self.kinematics, &self.building, capacity, bypass)
     }
 
     /// What the brain needs of it, with what is only known at the start: the interface's address,

@@ -153,7 +153,7 @@ impl CarScene {
 
     /// In floors.
     pub(super) fn height(&self) -> f64 {
-        self.seen.car.position / self.seen.car.floor_height
+        self.seen.car.place()
     }
 
     pub(super) fn is(&self, switch: Switch) -> bool {

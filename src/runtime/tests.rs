@@ -108,8 +108,8 @@ impl Dispatcher for Slow {
 async fn a_stop_does_not_wait_for_a_plan() {
     let mut cabin = Cabin::new();
     let ((begun, planning), (release, let_go)) = (sync_channel(1024), sync_channel(1));
-    let dispatcher =
-        CollectiveCost::new(cabin.settings.kinematics, cabin.settings.building.floors());
+    let Settings { kinematics, building, .. } = &cabin.settings;
+    let dispatcher = CollectiveCost::new(*kinematics, building);
     let mut running = cabin.start(Slow { begun, let_go, dispatcher }).await;
     run_until(&mut running, "a plan is asked for", || {
         cabin.press(Button::Hall(floor(1), Direction::Up));

@@ -134,7 +134,7 @@ export class ServicePage extends Component {
           <${Floors} figures=${figures} />
           <${Cars} figures=${figures} />
         `}
-        <${Maintenance} labels=${model.labels} car=${this.props.model.cars.find((car) => car.counters && !car.lost)} />
+        <${Maintenance} labels=${this.props.model.labels} car=${this.props.model.cars.find((car) => car.counters && !car.lost)} />
       </div>
     `;
   }

@@ -137,6 +137,17 @@ impl Building {
         Self { count, landings: count.floors().map(landing).collect(), cars: Vec::new() }
     }
 
+    /// A height in metres as a [`Landing`] has it.
+    #[must_use]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a float that is too small or too large becomes the least or the greatest number"
+    )]
+    pub fn millimetres(metres: f64) -> u32 {
+        (metres * 1_000.0).round() as u32
+    }
+
     #[must_use]
     pub fn floors(&self) -> FloorCount {
         self.count
@@ -146,6 +157,12 @@ impl Building {
     #[must_use]
     pub fn landings(&self) -> &[Landing] {
         &self.landings
+    }
+
+    /// The heights of the floors above the lowest, in millimetres.
+    #[must_use]
+    pub fn heights(&self) -> Vec<u32> {
+        self.landings.iter().map(|landing| landing.height).collect()
     }
 
     /// The cars that are listed; none means that any car serves every floor.

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use elevator_driver::{Direction, Floor, FloorCount};
+use elevator_driver::{Building, Direction, Floor, FloorCount};
 
 use crate::dispatch::Kinematics;
 use crate::model::{FloorSet, Wear};
@@ -13,8 +13,8 @@ pub struct CarSettings {
     pub floors: FloorCount,
     /// The floors at which the car never stops.
     pub unserved: FloorSet,
-    /// From one floor to the next, in mm.
-    pub floor_height: u32,
+    /// The heights of the floors above the lowest, in mm.
+    pub heights: Vec<u32>,
     /// How long the door stays open after the last reason, and between both directions of a turn.
     pub dwell: Duration,
     /// How long presses and obstructions may keep the door open in all; longer than two `dwell`s.
@@ -24,12 +24,12 @@ pub struct CarSettings {
     pub door_blocked_after: Duration,
     /// How long the door may take to open or close before the car leaves the group.
     pub door_travel_limit: Duration,
-    /// How long a flight over one floor takes, from rest to rest. Until the car has learned its own
-    /// times, a flight that takes half as long again is overdue.
+    /// How long a flight over the longest storey takes, from rest to rest. Until the car has learned
+    /// its own times, one that takes half as long again for each floor is overdue.
     pub nominal_flight: Duration,
     /// How long the motor may be driven without a new floor, over all tries, before the car counts
     /// as hung (F9), and how long it may be driven on when it is told to stop; the time from rest
-    /// to rest over two floors, for one sensor may be dead, plus a margin.
+    /// to rest over the longest two adjacent storeys, for a sensor may be dead, plus a margin.
     pub flight_limit: Duration,
     /// The same while the car looks for a floor; three times the tallest floor at creeping speed
     /// plus a margin, for a dead sensor at the end of the shaft.
@@ -91,7 +91,7 @@ impl CarSettings {
         Self {
             floors,
             unserved: FloorSet::default(),
-            floor_height: 3_000,
+            heights: Building::from(floors).heights(),
             dwell: Duration::from_secs(3),
             nudge_after: Duration::from_secs(20),
             door_blocked_after: Duration::from_secs(30),
@@ -117,7 +117,8 @@ impl CarSettings {
 
     /// The way between two floors, in mm.
     pub(super) fn way(&self, from: Floor, to: Floor) -> u64 {
-        u64::from(from.distance(to)) * u64::from(self.floor_height)
+        let [from, to] = [from, to].map(|floor| self.heights.get(usize::from(floor.index())));
+        from.zip(to).map_or(0, |(from, to)| u64::from(from.abs_diff(*to)))
     }
 }
 

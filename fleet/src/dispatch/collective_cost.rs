@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use elevator_driver::{Button, FloorCount};
+use elevator_driver::{Building, Button};
 
 use super::predict::{Micros, seconds};
 use super::search::{Costs, Search};
@@ -34,8 +34,8 @@ pub struct CollectiveCost {
 
 impl CollectiveCost {
     #[must_use]
-    pub fn new(kinematics: Kinematics, floors: FloorCount) -> Self {
-        Self { predictor: Predictor::new(kinematics, floors) }
+    pub fn new(kinematics: Kinematics, building: &Building) -> Self {
+        Self { predictor: Predictor::new(kinematics, building) }
     }
 }
 
@@ -87,7 +87,7 @@ impl<'a> Waits<'a> {
         let mut longest = [[0.0; 256]; 2];
         for demand in demand {
             let (call, present) = (demand.call, present(cars, demand));
-            let reached: Vec<_> = cars.iter().map(|car| car.view.reaches(call)).collect();
+            let reached: Vec<_> = cars.iter().map(|car| demand.suits(&car.view)).collect();
             let is_fixed = present.is_some_and(|car| {
                 let (view, car_calls) = (&cars[car].view, StopSet::of(cars[car]));
                 call.to.is_some() || predictor.is_committed(view, car_calls, call)
@@ -201,16 +201,18 @@ fn square(time: f64) -> f64 {
 mod tests {
     use std::time::Duration;
 
-    use elevator_driver::Floor;
+    use elevator_driver::{Floor, FloorCount};
 
     use super::*;
     use crate::dispatch::tests::{car, idle_at};
+    use crate::model::FloorSet;
 
     /// N1: trips of one landing take no more work than one of them, whichever cars they have.
     #[test]
     fn trips_of_a_landing_are_one_stop() {
         let floors = FloorCount::new(40).expect("floors");
-        let predictor = Predictor::new(Kinematics::default(), floors);
+        let predictor =
+            Predictor::new(Kinematics::default(), &Kinematics::default().building(floors));
         let cars: Vec<CarSituation> =
             (0..8_u8).map(|number| car(&format!("c{number}"), idle_at(number * 4), &[])).collect();
         let trips = |from: Floor| floors.floors().filter_map(move |to| HallCall::to(from, to));
@@ -219,6 +221,7 @@ mod tests {
                 call,
                 waited: Duration::ZERO,
                 assigned: assigned.clone(),
+                wanted: FloorSet::default(),
             };
             let demand: Vec<HallDemand> = floors.floors().flat_map(trips).map(demand).collect();
             let cars: Vec<&CarSituation> = cars.iter().collect();

@@ -1,8 +1,12 @@
 //! How long a car takes: jerk-limited motion and the door.
 
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::predict::Micros;
+use elevator_driver::{Building, Floor, FloorCount};
+
+use super::predict::{Micros, micros};
 
 /// What [`Kinematics::travel`] answers at most, and for settings that describe no motion at all.
 const LONGEST_TRAVEL: Duration = Duration::from_hours(1);
@@ -10,7 +14,7 @@ const LONGEST_TRAVEL: Duration = Duration::from_hours(1);
 /// The motion of a car and its door. The first four numbers are finite and above zero.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Kinematics {
-    /// From one floor to the next, in metres.
+    /// From one floor to the next, in metres, unless a [`Building`] says how high each one is.
     pub floor_height: f64,
     /// The highest speed, in m/s.
     pub rated_speed: f64,
@@ -43,13 +47,35 @@ impl Default for Kinematics {
 }
 
 impl Kinematics {
-    /// From rest to rest over this many floors, to the microsecond; at most an hour.
+    /// From rest to rest over this many equal floors, to the microsecond; at most an hour.
     #[must_use]
     pub fn travel(&self, floors: u8) -> Duration {
-        if floors == 0 {
-            return Duration::ZERO;
-        }
-        duration(self.rest_to_rest(f64::from(floors) * self.floor_height))
+        self.flight(f64::from(floors) * self.floor_height)
+    }
+
+    /// The longest time from rest to rest over so many adjacent storeys, one or more, where floors
+    /// have these heights, in millimetres and ascending. If there are fewer, it is over as many of
+    /// the tallest one.
+    #[must_use]
+    pub fn longest_flight(&self, heights: &[u32], storeys: u8) -> Duration {
+        let longest = |storeys: usize| {
+            let ways = heights.windows(storeys + 1).map(|way| way[storeys].abs_diff(way[0]));
+            ways.max()
+        };
+        let way = longest(storeys.into());
+        let way = way.or_else(|| Some(longest(1)?.saturating_mul(storeys.into())));
+        self.flight(metres(way.unwrap_or_default()))
+    }
+
+    /// A building of equal storeys, to the millimetre.
+    #[must_use]
+    pub fn building(&self, floors: FloorCount) -> Building {
+        Building::uniform(floors, Building::millimetres(self.floor_height))
+    }
+
+    /// From rest to rest over this way, to the microsecond; at most an hour.
+    fn flight(&self, metres: f64) -> Duration {
+        if metres == 0.0 { Duration::ZERO } else { duration(self.rest_to_rest(metres)) }
     }
 
     /// Seconds from rest to rest over `metres`, along the S-curve with the shortest time.
@@ -76,46 +102,94 @@ impl Kinematics {
     }
 }
 
-/// How long a moving car still takes to come to rest, by the times from rest to rest.
-///
-/// The last floor it passed (or left) is `floors` before the one at which it stops, it has been
-/// moving for `elapsed`, and it started at most `longest` floors before that stop. Where this fits
-/// more than one place in the shaft, the answer is for the slowest.
-pub(super) fn remaining_flight(
-    travel: impl Fn(u8) -> Micros,
-    floors: u8,
-    longest: u8,
-    elapsed: Micros,
-) -> Micros {
-    // On a trip of `trip` floors, the time at which the floor `passed` floors after its start is
-    // passed: the way there is much like half of a trip twice as long, as is that from there to
-    // rest.
-    let passing = |trip: u8, passed: u8| {
-        let left = trip.saturating_sub(passed);
-        if passed <= left {
-            travel(passed.saturating_mul(2)) / 2
-        } else {
-            travel(trip).saturating_sub(travel(left.saturating_mul(2)) / 2)
-        }
-    };
-    if floors == 0 {
-        return 0;
+/// The times from rest to rest between the floors of a building.
+#[derive(Debug, Clone)]
+pub(super) struct TravelTimes {
+    /// In millimetres, by floor.
+    heights: Vec<u32>,
+    /// By floor, and floor: from rest to rest.
+    times: Vec<Micros>,
+    /// By floor, and floor: half the time over twice the way. A car that starts at the one is about
+    /// so long under way when it passes the other, unless it brakes by then.
+    halves: Vec<Micros>,
+}
+
+impl TravelTimes {
+    pub(super) fn new(kinematics: &Kinematics, building: &Building) -> Self {
+        let heights: Vec<u32> = building.landings().iter().map(|landing| landing.height).collect();
+        // Equal storeys have few distances.
+        let mut known = BTreeMap::new();
+        let mut time =
+            |way: u32| *known.entry(way).or_insert_with(|| micros(kinematics.flight(metres(way))));
+        let pairs = heights.iter().flat_map(|from| heights.iter().map(|to| from.abs_diff(*to)));
+        let (times, halves) = pairs.map(|way| (time(way), time(way.saturating_mul(2)) / 2)).unzip();
+        Self { heights, times, halves }
     }
-    // The longest trip that has passed the floor `floors` before its end by now.
-    let (mut trip, mut too_long) = (floors, longest.max(floors).saturating_add(1));
-    while too_long - trip > 1 {
-        let middle = trip.midpoint(too_long);
-        if passing(middle, middle - floors) <= elapsed {
-            trip = middle;
-        } else {
-            too_long = middle;
-        }
+
+    /// From one floor to another, in millimetres.
+    pub(super) fn way(&self, from: usize, to: usize) -> u32 {
+        self.heights[from].abs_diff(self.heights[to])
     }
-    let passed = trip - floors;
-    let whole = travel(trip);
-    let at_the_last_floor = whole.saturating_sub(passing(trip, passed));
-    let at_the_next_floor = whole.saturating_sub(passing(trip, passed + 1));
-    whole.saturating_sub(elapsed).max(at_the_next_floor).min(at_the_last_floor)
+
+    /// By floor, and floor.
+    pub(super) fn table(&self) -> &[Micros] {
+        &self.times
+    }
+
+    pub(super) fn between(&self, from: Floor, to: Floor) -> Micros {
+        self.times[self.pair(self.place(from), self.place(to))]
+    }
+
+    /// A floor that the building does not have counts as the top one.
+    fn place(&self, floor: Floor) -> usize {
+        usize::from(floor.index()).min(self.heights.len() - 1)
+    }
+
+    fn pair(&self, one: usize, other: usize) -> usize {
+        one * self.heights.len() + other
+    }
+
+    /// How long a moving car still takes to come to rest at `stop`.
+    ///
+    /// The last floor it passed (or left) is `last`, and it has been moving for `elapsed`. Where
+    /// this fits more than one start in the shaft, the answer is for the slowest.
+    pub(super) fn remaining(&self, last: Floor, stop: Floor, elapsed: Micros) -> Micros {
+        let (last, stop) = (self.place(last), self.place(stop));
+        let (behind, next) = match last.cmp(&stop) {
+            Ordering::Less => (last, last + 1),
+            Ordering::Greater => (self.heights.len() - 1 - last, last - 1),
+            Ordering::Equal => return 0,
+        };
+        let start = |back: usize| if last < stop { last - back } else { last + back };
+        let whole = |from: usize| self.times[self.pair(from, stop)];
+        // The time at which a floor is passed: the way there is much like half of a trip twice as
+        // long, as is that from there to rest.
+        let passing = |from: usize, floor: usize| {
+            if self.way(from, floor) <= self.way(floor, stop) {
+                self.halves[self.pair(from, floor)]
+            } else {
+                whole(from).saturating_sub(self.halves[self.pair(floor, stop)])
+            }
+        };
+        // The farthest start from which it has passed its last floor by now.
+        let (mut back, mut too_far) = (0, behind + 1);
+        while too_far - back > 1 {
+            let middle = back.midpoint(too_far);
+            if passing(start(middle), last) <= elapsed {
+                back = middle;
+            } else {
+                too_far = middle;
+            }
+        }
+        let (from, whole) = (start(back), whole(start(back)));
+        let at_the_last_floor = whole.saturating_sub(passing(from, last));
+        let at_the_next_floor = whole.saturating_sub(passing(from, next));
+        whole.saturating_sub(elapsed).max(at_the_next_floor).min(at_the_last_floor)
+    }
+}
+
+fn metres(millimetres: u32) -> f64 {
+    f64::from(millimetres) / 1_000.0
 }
 
 /// To the microsecond, so that the last bit of a root makes no difference between machines.
@@ -126,8 +200,9 @@ fn duration(seconds: f64) -> Duration {
 
 #[cfg(test)]
 mod tests {
+    use elevator_driver::Landing;
+
     use super::*;
-    use crate::dispatch::predict::micros;
 
     fn assert_seconds(actual: Duration, expected: f64) {
         let actual = actual.as_secs_f64();
@@ -145,9 +220,13 @@ mod tests {
         }
     }
 
-    fn remaining(floors: u8, longest: u8, elapsed: Duration) -> Duration {
-        let travel = |trip| micros(Kinematics::default().travel(trip));
-        Duration::from_micros(remaining_flight(travel, floors, longest, micros(elapsed)))
+    /// In a shaft of 51 floors, towards the top.
+    fn remaining(floors: u8, elapsed: Duration) -> Duration {
+        let car = Kinematics::default();
+        let times = TravelTimes::new(&car, &car.building(FloorCount::new(51).unwrap()));
+        let floor = |index| Floor::try_from(index).unwrap();
+        let left = times.remaining(floor(50 - floors), floor(50), micros(elapsed));
+        Duration::from_micros(left)
     }
 
     #[test]
@@ -177,11 +256,38 @@ mod tests {
         for floors in 1..20 {
             for tenths in 0..900 {
                 let elapsed = Duration::from_millis(100 * tenths);
-                let left = remaining(floors, 50, elapsed);
+                let left = remaining(floors, elapsed);
                 assert!(left <= car.travel(floors));
                 assert!(left >= car.travel(2 * (floors - 1)) / 2);
             }
         }
-        assert_eq!(remaining(0, 9, Duration::from_secs(4)), Duration::ZERO);
+        assert_eq!(remaining(0, Duration::from_secs(4)), Duration::ZERO);
+    }
+
+    /// Storeys of 2, 6, 10 and 2 m, up and down.
+    #[test]
+    fn flights_take_the_heights_of_their_storeys() {
+        let car = round_numbers(1.0);
+        let floor = |index| Floor::try_from(index).unwrap();
+        let landing = |height: u32| Landing { label: height.to_string(), height: height * 1_000 };
+        let building = Building::new([0, 2, 8, 18, 20].map(landing).into(), Vec::new()).unwrap();
+        let times = TravelTimes::new(&car, &building);
+        for (from, to, seconds) in [(0, 1, 4.0), (1, 2, 6.0), (2, 3, 8.0), (1, 3, 11.0)] {
+            for (from, to) in [(from, to), (to, from)] {
+                let time = times.between(floor(from), floor(to));
+                assert_seconds(Duration::from_micros(time), seconds);
+            }
+        }
+        let left = |last, stop, elapsed: u64| {
+            times.remaining(floor(last), floor(stop), elapsed * 1_000_000) / 1_000_000
+        };
+        // It has just left its floor, or has come from 2 m before it, 18 m from its stop.
+        assert_eq!([left(1, 3, 0), left(1, 3, 3), left(3, 1, 3)], [11, 9, 9]);
+        // From floor 0 it is at rated speed at floor 2, 8 m up, after 5.5 s.
+        assert_eq!(left(2, 3, 6), 6);
+        let heights: Vec<u32> = building.landings().iter().map(|it| it.height).collect();
+        assert_seconds(car.longest_flight(&heights, 1), 8.0);
+        assert_seconds(car.longest_flight(&heights, 2), 11.0);
+        assert_seconds(car.longest_flight(&heights[..2], 2), 5.123_106);
     }
 }

@@ -30,6 +30,7 @@
 //! (F6).
 
 mod collective_cost;
+mod destinations;
 mod kinematics;
 mod nearest_car;
 pub mod one_shot;
@@ -47,9 +48,10 @@ use std::time::Duration;
 use elevator_driver::{Direction, Floor};
 
 pub use crate::model::CarPlan;
-use crate::model::{CarPhase, CarView, HallCall, NodeId, Timestamp};
+use crate::model::{CarPhase, CarView, FloorSet, HallCall, NodeId, Timestamp};
 
 pub use collective_cost::CollectiveCost;
+pub use destinations::Destinations;
 pub use kinematics::Kinematics;
 pub use nearest_car::NearestCar;
 pub use planner::Planner;
@@ -86,6 +88,18 @@ pub struct HallDemand {
     pub waited: Duration,
     /// The car that it has now, or `None`. One that is gone or out of service does not count (F6).
     pub assigned: Option<NodeId>,
+    /// The floors, one or more, of which its passengers want one; none if any car will do. See
+    /// [`Destinations`].
+    pub wanted: FloorSet,
+}
+
+impl HallDemand {
+    /// Whether a car stops at the landing, and where the passengers want to go.
+    #[must_use]
+    pub fn suits(&self, view: &CarView) -> bool {
+        let all_suit = self.wanted == FloorSet::default();
+        view.reaches(self.call) && (all_suit || !self.wanted.is_within(&view.locked_out))
+    }
 }
 
 pub type Assignments = BTreeMap<HallCall, NodeId>;
@@ -114,7 +128,7 @@ impl From<Assignments> for Plan {
 /// A strategy that assigns hall calls to cars (F17).
 ///
 /// Under any strategy, each call of `demand` is assigned if some car [can
-/// serve](Predictor::can_serve) it, and only to such a car (O7). The result does not depend on the
+/// serve](Predictor::can_serve) it, and [suits](HallDemand::suits) it, and only to such a car (O7). The result does not depend on the
 /// order of the slices, and feeding it back as [`HallDemand::assigned`] does not change it.
 ///
 /// A destination call stays with the car that its passenger was told, as long as that one can serve
@@ -153,7 +167,7 @@ fn distinct_calls(demand: &[HallDemand]) -> Vec<&HallDemand> {
 /// The car that a call has, if it can take the call there.
 fn present(cars: &[&CarSituation], demand: &HallDemand) -> Option<usize> {
     cars.iter()
-        .position(|car| Some(&car.car) == demand.assigned.as_ref() && car.view.reaches(demand.call))
+        .position(|car| Some(&car.car) == demand.assigned.as_ref() && demand.suits(&car.view))
 }
 
 fn side(direction: Direction) -> usize {

@@ -54,7 +54,7 @@ impl Dispatcher for NearestCar {
             let call = demand.call;
             let car = cars
                 .iter()
-                .filter(|car| car.view.reaches(call))
+                .filter(|car| demand.suits(&car.view))
                 .filter_map(|car| {
                     let is_present = demand.assigned.as_ref() == Some(&car.car);
                     let was_told = is_present && call.to.is_some();

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use elevator_driver::{Button, Direction, Floor, FloorCount};
+use elevator_driver::{Building, Button, Direction, Floor};
 
 use super::CarSituation;
-use super::kinematics::{Kinematics, remaining_flight};
+use super::kinematics::{Kinematics, TravelTimes};
 use super::stops::StopSet;
 use crate::model::{Availability, CarPhase, CarView, HallCall};
 
@@ -29,9 +29,7 @@ use crate::model::{Availability, CarPhase, CarView, HallCall};
 /// The load is not considered. All calls from a landing in a direction are one passenger.
 #[derive(Debug, Clone)]
 pub struct Predictor {
-    floors: FloorCount,
-    /// From rest to rest, by the number of floors.
-    travel: [Micros; 256],
+    travel: TravelTimes,
     opening: Micros,
     closing: Micros,
     dwell: Micros,
@@ -43,14 +41,9 @@ pub(super) type Micros = u64;
 
 impl Predictor {
     #[must_use]
-    pub fn new(kinematics: Kinematics, floors: FloorCount) -> Self {
-        let mut travel = [0; 256];
-        for (time, trip) in travel.iter_mut().zip(0..=u8::MAX) {
-            *time = micros(kinematics.travel(trip));
-        }
+    pub fn new(kinematics: Kinematics, building: &Building) -> Self {
         Self {
-            floors,
-            travel,
+            travel: TravelTimes::new(&kinematics, building),
             opening: micros(kinematics.door_opening),
             closing: micros(kinematics.door_closing),
             dwell: micros(kinematics.dwell),
@@ -105,10 +98,10 @@ impl Predictor {
     pub(super) fn is_committed(&self, view: &CarView, car_calls: StopSet, call: HallCall) -> bool {
         let elapsed = micros(view.elapsed);
         let deadline = match (view.phase, view.floor) {
-            (CarPhase::Moving { direction, stop_at, next_stop }, Some(floor))
+            (CarPhase::Moving { stop_at, next_stop, .. }, Some(floor))
                 if stop_at == next_stop && stop_at == call.floor =>
             {
-                self.flight(floor, stop_at, direction, elapsed).saturating_add(self.opening)
+                self.travel.remaining(floor, stop_at, elapsed).saturating_add(self.opening)
             }
             (CarPhase::Opening, Some(floor)) if floor == call.floor => {
                 self.opening.saturating_sub(elapsed)
@@ -124,29 +117,13 @@ impl Predictor {
         in_time
     }
 
-    /// The rest of a flight to `stop` of a car that last passed `floor`.
-    pub(super) fn flight(
-        &self,
-        floor: Floor,
-        stop: Floor,
-        direction: Direction,
-        elapsed: Micros,
-    ) -> Micros {
-        let longest = match direction {
-            Direction::Up => stop.index(),
-            Direction::Down => self.floors.top().index().saturating_sub(stop.index()),
-        };
-        let travel = |trip| self.travel(trip);
-        remaining_flight(travel, floor.distance(stop), longest, elapsed)
+    pub(super) fn travel(&self) -> &TravelTimes {
+        &self.travel
     }
 
     /// The time for this many passengers, each of whom restarts the dwell.
     fn open_time(&self, passengers: u64) -> Micros {
         self.dwell.saturating_add(self.transfer.saturating_mul(passengers))
-    }
-
-    fn travel(&self, trip: u8) -> Micros {
-        self.travel[usize::from(trip)]
     }
 }
 
@@ -187,7 +164,7 @@ impl<S: FnMut(Button, Micros)> Sweep<'_, S> {
                 } else {
                     self.stops.first_from(next_stop, direction).unwrap_or(next_stop)
                 };
-                self.pass(self.predictor.flight(self.at, stop, direction, elapsed));
+                self.pass(self.predictor.travel.remaining(self.at, stop, elapsed));
                 self.at = stop;
                 self.direction = Some(direction);
             }
@@ -206,7 +183,7 @@ impl<S: FnMut(Button, Micros)> Sweep<'_, S> {
 
     fn finish(&mut self) {
         while let Some((stop, heading)) = self.stops.next(self.at, self.direction) {
-            self.pass(self.predictor.travel(self.at.distance(stop)));
+            self.pass(self.predictor.travel.between(self.at, stop));
             self.at = stop;
             self.pass(self.predictor.opening);
             self.stand_open(heading, self.predictor.dwell);

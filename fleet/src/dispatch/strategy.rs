@@ -1,4 +1,4 @@
-use elevator_driver::FloorCount;
+use elevator_driver::Building;
 
 use serde::{Deserialize, Serialize};
 
@@ -34,15 +34,15 @@ impl Strategy {
     pub fn dispatcher(
         self,
         kinematics: Kinematics,
-        floors: FloorCount,
+        building: &Building,
         capacity: f64,
         bypass_load: u8,
     ) -> Box<dyn Dispatcher + Send> {
         match self {
-            Self::Planner => Box::new(Planner::new(kinematics, floors, capacity, bypass_load)),
-            Self::Collective => Box::new(CollectiveCost::new(kinematics, floors)),
-            Self::NearestCar => Box::new(NearestCar::new(floors)),
-            Self::TimeToIdle => Box::new(TimeToIdle::new(kinematics, floors)),
+            Self::Planner => Box::new(Planner::new(kinematics, building, capacity, bypass_load)),
+            Self::Collective => Box::new(CollectiveCost::new(kinematics, building)),
+            Self::NearestCar => Box::new(NearestCar::new(building.floors())),
+            Self::TimeToIdle => Box::new(TimeToIdle::new(kinematics, building)),
         }
     }
 }

@@ -1,6 +1,6 @@
 pub(super) mod properties;
 
-use elevator_driver::{Direction, FloorCount};
+use elevator_driver::{Building, Direction, FloorCount};
 
 use super::*;
 pub(super) use crate::election::testing::floor;
@@ -9,6 +9,10 @@ use Direction::{Down, Up};
 
 pub(crate) fn floors(count: u8) -> FloorCount {
     FloorCount::new(count).unwrap()
+}
+
+pub(super) fn building(count: u8) -> Building {
+    Kinematics::default().building(floors(count))
 }
 
 pub(crate) fn call(at: u8, direction: Direction) -> HallCall {
@@ -46,7 +50,8 @@ pub(crate) fn node(name: &str) -> NodeId {
 }
 
 pub(super) fn demand(call: HallCall, waited: u64, assigned: Option<&str>) -> HallDemand {
-    HallDemand { call, waited: Duration::from_secs(waited), assigned: assigned.map(node) }
+    let (waited, assigned) = (Duration::from_secs(waited), assigned.map(node));
+    HallDemand { call, waited, assigned, wanted: FloorSet::default() }
 }
 
 pub(super) fn fresh(call: HallCall) -> HallDemand {
@@ -54,7 +59,7 @@ pub(super) fn fresh(call: HallCall) -> HallDemand {
 }
 
 fn dispatcher(count: u8) -> CollectiveCost {
-    CollectiveCost::new(Kinematics::default(), floors(count))
+    CollectiveCost::new(Kinematics::default(), &building(count))
 }
 
 fn assert_assigned(cars: &[CarSituation], demand: &HallDemand, expected: &str) {

@@ -1,7 +1,7 @@
 //! The rule of the course TTK4145: each new call goes to the car that would be idle soonest with
 //! it.
 
-use elevator_driver::FloorCount;
+use elevator_driver::Building;
 
 use super::stops::StopSet;
 use super::{
@@ -19,8 +19,8 @@ pub struct TimeToIdle {
 
 impl TimeToIdle {
     #[must_use]
-    pub fn new(kinematics: Kinematics, floors: FloorCount) -> Self {
-        Self { predictor: Predictor::new(kinematics, floors) }
+    pub fn new(kinematics: Kinematics, building: &Building) -> Self {
+        Self { predictor: Predictor::new(kinematics, building) }
     }
 }
 
@@ -28,7 +28,7 @@ impl Dispatcher for TimeToIdle {
     fn assign(&mut self, cars: &[CarSituation], demand: &[HallDemand]) -> Assignments {
         let cars = able_cars(cars);
         let mut stops: Vec<StopSet> = cars.iter().map(|car| StopSet::of(car)).collect();
-        let reaches = |car: usize, demand: &HallDemand| cars[car].view.reaches(demand.call);
+        let reaches = |car: usize, demand: &HallDemand| demand.suits(&cars[car].view);
         let mut assignments = Assignments::new();
         let mut open = Vec::new();
         for demand in distinct_calls(demand) {
@@ -60,10 +60,10 @@ mod tests {
     use elevator_driver::Direction::{Down, Up};
 
     use super::*;
-    use crate::dispatch::tests::{call, car, demand, floors, fresh, idle_at, node};
+    use crate::dispatch::tests::{building, call, car, demand, fresh, idle_at, node};
 
     fn rule() -> TimeToIdle {
-        TimeToIdle::new(Kinematics::default(), floors(12))
+        TimeToIdle::new(Kinematics::default(), &building(12))
     }
 
     /// The nearer car has passengers for the far end, after whom it would come back.

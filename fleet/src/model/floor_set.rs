@@ -6,7 +6,7 @@ use elevator_driver::{Direction, Floor, FloorCount};
 use serde::{Deserialize, Serialize};
 
 /// A set of floors, a bit a floor: a tree is too slow for the predictor.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 pub struct FloorSet([u64; 4]);
 
 impl FloorSet {
@@ -41,6 +41,12 @@ impl FloorSet {
             *word |= other;
         }
         self
+    }
+
+    /// Whether all of it is in the other.
+    #[must_use]
+    pub(crate) fn is_within(&self, other: &Self) -> bool {
+        self.union(other) == *other
     }
 
     /// The nearest one strictly beyond `floor` in `direction`.

@@ -27,9 +27,9 @@ use self::outside::Outside;
 use self::planning::Planning;
 use self::timetable::Timetable;
 use crate::dispatch::{
-    Assignments, CarPlan, CarSituation, HallDemand, Predictor, Schedule, WeekTime,
+    Assignments, CarPlan, CarSituation, Destinations, HallDemand, Predictor, Schedule, WeekTime,
 };
-use crate::model::{CarView, HallCall, NodeId, NodeState, Timestamp};
+use crate::model::{CarView, FloorSet, HallCall, NodeId, NodeState, Timestamp};
 use crate::seeded::{SeededBug, is_seeded};
 use crate::wire::PlanEntry;
 
@@ -40,6 +40,7 @@ pub(crate) struct Dispatching {
     pub(crate) plan: Plan,
     pub(crate) planning: Planning,
     guidance: Guidance,
+    destinations: Destinations,
     outside: Outside,
     pub(crate) timetable: Timetable,
     is_dirty: bool,
@@ -130,6 +131,7 @@ impl Dispatching {
         &mut self,
         calls: &BTreeMap<HallCall, Duration>,
         cars: Vec<CarSituation>,
+        floors: FloorCount,
         now: Timestamp,
     ) -> Option<PlanRequest> {
         self.is_dirty = false;
@@ -144,8 +146,10 @@ impl Dispatching {
             call: *call,
             waited: *waited,
             assigned: self.plan.car(*call).cloned(),
+            wanted: FloorSet::default(),
         });
-        let demand = demand.collect();
+        let mut demand: Vec<HallDemand> = demand.collect();
+        self.destinations.note(&mut demand, &cars, floors);
         let (parked, parking) = (self.guidance.parked(), self.timetable.planned());
         let version = self.planning.ask(now);
         Some(PlanRequest { version, now, cars, demand, parked, parking })

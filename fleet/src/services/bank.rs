@@ -131,7 +131,8 @@ impl<'a> Bank<'a> {
         if cars.is_empty() {
             return None;
         }
-        let predictor = Predictor::new(Kinematics::default(), self.own.floors);
+        let kinematics = Kinematics::default();
+        let predictor = Predictor::new(kinematics, &kinematics.building(self.own.floors));
         let times = self.situations(cars).into_iter().filter_map(|mut situation| {
             situation.car_calls.insert(floor);
             let times = predictor.times(&situation, &BTreeSet::new())?;

@@ -8,8 +8,10 @@ use elevator_driver::{
     MotorCommand, PanelEvent, PanelInputs, PanelOutputs,
 };
 use elevator_fleet::car::{Car, CarEvent, CarSettings, ServedCall, Stops};
-use elevator_fleet::dispatch::{Bank as Situation, CarSituation, Dispatcher, HallDemand, Plan};
-use elevator_fleet::model::{HallCall, NodeId, Timestamp};
+use elevator_fleet::dispatch::{
+    Bank as Situation, CarSituation, Destinations, Dispatcher, HallDemand, Plan,
+};
+use elevator_fleet::model::{CarView, FloorSet, HallCall, NodeId, Timestamp};
 use elevator_simulator::SimulatedCar;
 use elevator_simulator::building::{Action, Building, Crowd, Landed, Passenger};
 
@@ -34,6 +36,7 @@ pub(super) struct Bank {
     calls: BTreeMap<HallCall, Duration>,
     dispatcher: Box<dyn Dispatcher>,
     plan: Plan,
+    destinations: Destinations,
     /// The hall calls or the plan have changed since the cars learned of them.
     news: bool,
     planned_for: Vec<CarSituation>,
@@ -54,6 +57,7 @@ pub(super) struct Cabin {
     reported: Option<PanelInputs>,
     sent: (MotorCommand, DoorCommand),
     calls: BTreeSet<Floor>,
+    unserved: Vec<Floor>,
     /// The calls or the plan have changed since the control learned of them.
     news: bool,
     seen: Landed,
@@ -80,6 +84,7 @@ impl Bank {
             calls: BTreeMap::new(),
             dispatcher: dispatcher(strategy, building),
             plan: Plan::default(),
+            destinations: Destinations::default(),
             news: false,
             planned_for: Vec::new(),
             plan_due: Duration::ZERO,
@@ -114,10 +119,11 @@ impl Bank {
                 self.act(action);
                 changed = true;
             }
-            let lit = self.calls.keys().filter(|call| call.to.is_none());
-            let lit: BTreeSet<HallCall> = lit.copied().collect();
-            for cabin in &mut self.cabins {
+            let lit = || self.calls.keys().filter(|call| call.to.is_none()).copied();
+            for (car, cabin) in self.cabins.iter_mut().enumerate() {
                 cabin.news |= changed;
+                let goes = |call: &HallCall| self.building.goes_on(car, call.floor, call.direction);
+                let lit = lit().filter(goes).collect();
                 changed |= cabin.control(&self.building, &lit, &self.plan, self.now);
             }
             for car in 0..self.cabins.len() {
@@ -207,7 +213,7 @@ impl Bank {
         }
         let now = Timestamp::after_start(self.now);
         self.cabins.iter().zip(&self.planned_for).any(|(cabin, then)| {
-            let mut view = cabin.control.view(now);
+            let mut view = cabin.view(now);
             view.elapsed = then.view.elapsed;
             view != then.view || cabin.calls != then.car_calls
         })
@@ -217,7 +223,7 @@ impl Bank {
         let now = Timestamp::after_start(self.now);
         let situation = |cabin: &Cabin| CarSituation {
             car: cabin.name.clone(),
-            view: cabin.control.view(now),
+            view: cabin.view(now),
             car_calls: cabin.calls.clone(),
         };
         let situations: Vec<_> = self.cabins.iter().map(situation).collect();
@@ -225,8 +231,10 @@ impl Bank {
             call,
             waited: self.now.saturating_sub(pressed),
             assigned: self.plan.assignments.get(&call).cloned(),
+            wanted: FloorSet::default(),
         });
-        let demand: Vec<_> = demand.collect();
+        let mut demand: Vec<_> = demand.collect();
+        self.destinations.note(&mut demand, &situations, self.building.floors);
         let begun = (self.stopwatch)();
         let plan = self.dispatcher.plan(&Situation {
             now,
@@ -266,7 +274,7 @@ impl Bank {
                 continue;
             }
             for to in self.crowd.destinations(number) {
-                let way = f64::from(to.index()) * self.building.floor_height - position;
+                let way = cabin.car.shaft().height(to) - position;
                 riding += 1;
                 wrong += u64::from(way * speed < 0.0);
             }
@@ -291,10 +299,13 @@ impl Cabin {
         // As long as it takes to fill and to empty any car: people here do not dawdle.
         settings.nudge_after = Duration::from_mins(9);
         settings.door_blocked_after = Duration::from_mins(10);
-        settings.nominal_flight = kinematics(building).travel(1);
+        let layout = building.layout();
+        let heights: Vec<u32> = layout.landings().iter().map(|it| it.height).collect();
+        settings.nominal_flight = kinematics(building).longest_flight(&heights, 1);
         settings.bypass_load = building.bypass_load;
         // People leave before they overload a car.
         settings.overload = u8::MAX;
+        let floors = building.floors.floors();
         let mut cabin = Self {
             name: NodeId::new(&format!("car-{number}"))?,
             reported: None,
@@ -302,6 +313,7 @@ impl Cabin {
             car,
             control: Car::new(settings),
             calls: BTreeSet::new(),
+            unserved: floors.filter(|floor| !building.serves(number, *floor)).collect(),
             news: false,
             seen: Landed { floor: None, door: DoorState::Closed, lantern: None },
             way: None,
@@ -312,6 +324,14 @@ impl Cabin {
         cabin.control.handle_panel(&PanelEvent::Connected, Timestamp::START);
         cabin.read(Duration::ZERO);
         Ok(cabin)
+    }
+
+    fn view(&self, now: Timestamp) -> CarView {
+        let mut view = self.control.view(now);
+        for floor in &self.unserved {
+            view.locked_out.insert(*floor);
+        }
+        view
     }
 
     /// Lets the control of the car react to its panel and its calls. Returns whether it did.

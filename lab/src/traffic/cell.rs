@@ -67,8 +67,18 @@ impl Cell {
     /// The 24 cells of the suite: two buildings, four patterns, three rates.
     #[must_use]
     pub fn suite() -> Vec<Self> {
+        Self::cells(&Building::SUITE)
+    }
+
+    /// The same traffic in the buildings whose cars do not all stop everywhere.
+    #[must_use]
+    pub fn zones() -> Vec<Self> {
+        Self::cells(&Building::ZONES)
+    }
+
+    fn cells(buildings: &[&str]) -> Vec<Self> {
         let mut cells = Vec::new();
-        for building in Building::SUITE.into_iter().filter_map(Building::named).map(Arc::new) {
+        for building in buildings.iter().filter_map(|name| Building::named(name)).map(Arc::new) {
             for pattern in Pattern::ALL {
                 let cell = |rate| Self::steady(Arc::clone(&building), pattern, f64::from(rate));
                 cells.extend(RATES.map(cell));
@@ -99,7 +109,11 @@ impl Cell {
         }
         let cells: Vec<_> = match name {
             "all" => Self::suite(),
-            part => Self::suite().into_iter().filter(|cell| cell.is_called(part)).collect(),
+            "zones" => Self::zones(),
+            part => {
+                let all = Self::suite().into_iter().chain(Self::zones());
+                all.filter(|cell| cell.is_called(part)).collect()
+            }
         };
         if cells.is_empty() { Err(UnknownCell(name.to_owned())) } else { Ok(cells) }
     }

@@ -61,6 +61,8 @@ pub struct Run {
     pub longest: f64,
     /// Riders carried away from their destination, in per cent of rider seconds.
     pub(super) wrong_way: f64,
+    /// How often somebody saw a car open and leave that does not stop at the destination.
+    pub passed_by: u32,
     /// How often a car set off.
     pub(super) starts: u32,
     /// How far all cars went, m.
@@ -135,6 +137,7 @@ impl Trial<'_> {
             figures: saturation.map_or(Ok(figures), Err),
             longest: waits.last().copied().unwrap_or_default(),
             wrong_way: per_cent(whole(wrong), whole(riding)).unwrap_or_default(),
+            passed_by: bank.crowd.passed_by(),
             starts: bank.cabins.iter().map(|cabin| cabin.starts).sum(),
             metres: bank.cabins.iter().map(|cabin| cabin.metres).sum(),
             plans,
@@ -163,6 +166,7 @@ impl Row for Run {
         columns.add("attd_s", figures.map(|figures| round(figures.attd)));
         columns.add("longest_s", round(self.longest));
         columns.add("wrong_way_percent", round(self.wrong_way));
+        columns.add("passed_by", self.passed_by);
         columns.add("starts", self.starts);
         columns.add("metres", round(self.metres));
         columns.add("plans", self.plans);

@@ -70,15 +70,13 @@ impl FromStr for Strategy {
 }
 
 pub(super) fn dispatcher(strategy: Strategy, building: &Building) -> Box<dyn Dispatcher> {
-    let kinematics = kinematics(building);
+    let (kinematics, layout) = (kinematics(building), building.layout());
     let (capacity, bypass_load) = (capacity(building), building.bypass_load);
     match strategy {
         Strategy::Buttons(strategy) => {
-            strategy.dispatcher(kinematics, building.floors, capacity, bypass_load)
+            strategy.dispatcher(kinematics, &layout, capacity, bypass_load)
         }
-        Strategy::Destination => {
-            Box::new(Planner::new(kinematics, building.floors, capacity, bypass_load))
-        }
+        Strategy::Destination => Box::new(Planner::new(kinematics, &layout, capacity, bypass_load)),
     }
 }
 
@@ -91,7 +89,7 @@ fn capacity(building: &Building) -> f64 {
 pub(super) fn kinematics(building: &Building) -> Kinematics {
     let car = building.car();
     Kinematics {
-        floor_height: car.kinematics.floor_height,
+        floor_height: building.floor_height,
         rated_speed: car.kinematics.rated_speed,
         acceleration: car.kinematics.acceleration,
         jerk: car.kinematics.jerk,

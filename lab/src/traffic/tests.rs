@@ -47,6 +47,28 @@ fn every_strategy_serves_everyone_and_carries_nobody_the_wrong_way() {
     }
 }
 
+/// In the buildings where not every car stops everywhere. With hall buttons somebody may see the
+/// wrong car come; with destinations nobody does.
+#[test]
+fn everyone_gets_where_only_some_cars_go() {
+    for building in Building::ZONES {
+        let building = Arc::new(Building::named(building).expect("a building"));
+        for strategy in STRATEGIES.into_iter().chain([Strategy::Destination]) {
+            let lasts = Duration::from_mins(5);
+            let source =
+                Source::Drawn(Traffic::Steady { pattern: Pattern::Lunch, rate: 8.0, lasts });
+            let steady = Cell::steady(Arc::clone(&building), Pattern::Lunch, 8.0);
+            let cell = Cell { source, warm_up: Duration::ZERO, ..steady };
+            let run = Trial { cell: &cell, strategy, seed: 3 }.run(untimed).expect("a run");
+            assert!((run.served - 100.0).abs() < 1e-9, "{strategy} {cell}: {run:?}");
+            assert!(run.wrong_way.abs() < 1e-9, "{strategy} {cell}: {run:?}");
+            assert!(run.longest < 300.0, "{strategy} {cell}: {run:?}");
+            let is_told = strategy == Strategy::Destination;
+            assert!(run.passed_by == 0 || !is_told, "{strategy} {cell}: {run:?}");
+        }
+    }
+}
+
 /// Passengers to the same floor gather in the same car, which stops less often for each of them.
 #[test]
 fn destinations_that_are_given_at_the_landing_save_time() {

@@ -60,6 +60,8 @@ pub struct Journey {
 ///   the same way. Where it stays dark, somebody presses again after 3 s.
 /// - Riders get off before anybody boards, and one at a time passes the door. People board in the
 ///   order of their arrival, and only a car that announces their direction.
+/// - People board only a car that stops at their destination, and press again when another one
+///   has closed its door.
 /// - Who would exceed the load or the number of persons of a car stays behind with all behind him,
 ///   and presses again once its door is closed.
 ///
@@ -78,6 +80,7 @@ pub struct Crowd {
     landings: BTreeMap<(Floor, Direction), Landing>,
     cabins: Vec<Cabin>,
     actions: VecDeque<Action>,
+    passed_by: u32,
 }
 
 #[derive(Debug, Clone)]
@@ -101,9 +104,17 @@ struct Landing {
 #[derive(Debug, Clone)]
 struct Cabin {
     seen: Landed,
+    /// The floors at which it does not stop.
+    unserved: Vec<u8>,
     riders: Vec<usize>,
     mass: f64,
     passing: Option<Passing>,
+}
+
+impl Cabin {
+    fn serves(&self, to: Floor) -> bool {
+        !self.unserved.contains(&to.index())
+    }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -140,8 +151,9 @@ impl Crowd {
             trip: Journey::default(),
             answer: Answer::None,
         });
-        let cabin = Cabin {
+        let cabin = |car: usize| Cabin {
             seen: Landed { floor: None, door: DoorState::Closed, lantern: None },
+            unserved: building.unserved.get(car).cloned().unwrap_or_default(),
             riders: Vec::new(),
             mass: 0.0,
             passing: None,
@@ -153,9 +165,16 @@ impl Crowd {
             people: people.collect(),
             expected: 0,
             landings: BTreeMap::new(),
-            cabins: vec![cabin; building.cars],
+            cabins: (0..building.cars).map(cabin).collect(),
             actions: VecDeque::new(),
+            passed_by: 0,
         }
+    }
+
+    /// How often somebody saw a car open and leave that does not stop at the destination.
+    #[must_use]
+    pub fn passed_by(&self) -> u32 {
+        self.passed_by
     }
 
     #[must_use]
@@ -239,6 +258,11 @@ impl Crowd {
             && seen.door == DoorState::Closed
             && let Some(floor) = seen.floor
         {
+            let queue = |way| self.landings.get(&(floor, way)).map(|landing| &landing.queue);
+            for &person in before.lantern.and_then(queue).into_iter().flatten() {
+                let goes = self.cabins[car].serves(self.people[person].passenger.to);
+                self.passed_by += u32::from(!goes && self.panels == Panels::Buttons);
+            }
             for direction in Direction::BOTH {
                 if let Some(landing) = self.landings.get_mut(&(floor, direction)) {
                     landing.pressed = None;
@@ -311,10 +335,10 @@ impl Crowd {
         }
         let place = (floor, lantern?);
         let queue = &self.landings.get(&place)?.queue;
-        let position = match self.panels {
-            Panels::Buttons => 0,
-            Panels::Kiosks => queue.iter().position(|&person| self.is_told(person, car))?,
-        };
+        let position = queue.iter().position(|&person| match self.panels {
+            Panels::Buttons => cabin.serves(self.people[person].passenger.to),
+            Panels::Kiosks => self.is_told(person, car),
+        })?;
         let &person = queue.get(position)?;
         if !self.fits(cabin, person) {
             return None;
@@ -366,22 +390,32 @@ impl Crowd {
     /// The landings where somebody waits whose button is dark and for whom no car is there.
     fn unserved(&self) -> impl Iterator<Item = ((Floor, Direction), &Landing)> {
         self.landings.iter().filter_map(|(&(floor, direction), landing)| {
-            let &first = landing.queue.front()?;
-            let stands_here = |cabin: &Cabin| self.stands_here(cabin, floor, direction, first);
+            landing.queue.front()?;
+            let stands_here = |cabin: &Cabin| self.stands_here(cabin, floor, direction, landing);
             let served = landing.lit || self.cabins.iter().any(stands_here);
             (!served).then_some(((floor, direction), landing))
         })
     }
 
-    /// Whether a car is here for those who wait: open, about to be, or too full to be called back.
-    fn stands_here(&self, cabin: &Cabin, floor: Floor, direction: Direction, first: usize) -> bool {
+    /// Whether a car is here for those who wait: open, about to be, or not worth calling back, as
+    /// it is too full or goes elsewhere.
+    fn stands_here(
+        &self,
+        cabin: &Cabin,
+        floor: Floor,
+        direction: Direction,
+        landing: &Landing,
+    ) -> bool {
         let seen = cabin.seen;
         if seen.floor != Some(floor) || seen.lantern != Some(direction) {
             return false;
         }
         match seen.door {
             DoorState::Open | DoorState::Opening => true,
-            DoorState::Closing => !self.fits(cabin, first),
+            DoorState::Closing => {
+                let goes = |&&person: &&usize| cabin.serves(self.people[person].passenger.to);
+                landing.queue.iter().find(goes).is_none_or(|&first| !self.fits(cabin, first))
+            }
             DoorState::Closed => false,
         }
     }

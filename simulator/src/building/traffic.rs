@@ -148,11 +148,30 @@ fn steady(
     let mut passengers = Vec::new();
     let mut arrival = random.exponential(per_second);
     while arrival < lasts.as_secs_f64() {
-        let trip = pattern.trip(building.floors, random);
+        let trip = building.trip(pattern, random);
         passengers.extend(trip.map(|(from, to)| passenger(arrival, from, to)));
         arrival += random.exponential(per_second);
     }
     passengers
+}
+
+impl Building {
+    /// A trip between the lobby or the floors below it and those above. Who would have to change
+    /// cars goes to the lobby first, and counts as one who goes there.
+    fn trip(&self, pattern: Pattern, random: &mut SplitMix64) -> Option<(Floor, Floor)> {
+        let lobby = self.floors.floor(self.lobby)?;
+        let upper = FloorCount::new(self.floors.get() - self.lobby)?;
+        let (from, to) = pattern.trip(upper, random)?;
+        let mut place = |floor: Floor| match floor {
+            Floor::BOTTOM if self.by_car > 0.0 && random.unit() < self.by_car => {
+                self.floors.floor(random.below(self.lobby))
+            }
+            _ => self.floors.floor(floor.index() + self.lobby),
+        };
+        let (from, to) = (place(from)?, place(to)?);
+        let to = if self.has_trip(from, to) { to } else { lobby };
+        (from != to).then_some((from, to))
+    }
 }
 
 fn down(building: &Building, arrivals: &[f64], random: &mut SplitMix64) -> Vec<Passenger> {

@@ -1,7 +1,7 @@
 //! The drive without levelling: one speed past a floor, another between floors, and a stop on the
 //! spot.
 
-use elevator_driver::Direction;
+use elevator_driver::{Direction, Floor};
 
 use super::{Drive, SAME_PLACE, Shaft, sign};
 
@@ -28,25 +28,35 @@ impl Shaft {
     /// The speed at this place, m/s.
     pub(super) fn constant_speed(&self, direction: Direction) -> f64 {
         let zone = 2.0 * self.zone();
-        if self.zone_offset(direction) < zone {
+        let (offset, storey) = self.zone_offset(direction);
+        if offset < zone {
             zone / self.constant.passing_floor.as_secs_f64()
         } else {
-            (self.kinematics.floor_height - zone) / self.constant.between_floors.as_secs_f64()
+            (storey - zone) / self.constant.between_floors.as_secs_f64()
         }
     }
 
     fn to_zone_edge(&self, direction: Direction) -> f64 {
         let zone = 2.0 * self.zone();
-        let offset = self.zone_offset(direction);
-        if offset < zone { zone - offset } else { self.kinematics.floor_height - offset }
+        let (offset, storey) = self.zone_offset(direction);
+        if offset < zone { zone - offset } else { storey - offset }
     }
 
-    /// How far the car is past the edge at which it entered the floor zone it was in last.
-    fn zone_offset(&self, direction: Direction) -> f64 {
-        let along = match direction {
-            Direction::Up => self.position,
-            Direction::Down => self.top() - self.position,
+    /// How far the car is past the edge at which it entered the floor zone it was in last, and how
+    /// far that is from the next one.
+    fn zone_offset(&self, direction: Direction) -> (f64, f64) {
+        let along = |height: f64| match direction {
+            Direction::Up => height,
+            Direction::Down => self.top() - height,
         };
-        (along + self.zone() + SAME_PLACE / 2.0).rem_euclid(self.kinematics.floor_height)
+        let place = along(self.position) + self.zone() + SAME_PLACE / 2.0;
+        let floor = |floor: &Floor| along(self.height(*floor)) <= place;
+        let last = match direction {
+            Direction::Up => self.floors.floors().rfind(floor),
+            Direction::Down => self.floors.floors().find(floor),
+        };
+        let last = last.unwrap_or_else(|| self.last_floor(direction.opposite()));
+        let next = self.floors.next(last, direction).unwrap_or_else(|| self.last_floor(direction));
+        (place - along(self.height(last)), (self.height(next) - self.height(last)).abs())
     }
 }

@@ -1,6 +1,9 @@
 use proptest::prelude::*;
 
+use elevator_driver::{Building, Landing};
+
 use super::*;
+use crate::config::place;
 
 mod fault;
 
@@ -171,6 +174,31 @@ fn the_constant_drive_takes_two_seconds_between_floors_and_half_a_second_past_on
     shaft.command(DriveCommand::Constant(Direction::Down));
     shaft.advance(300.0, true);
     assert_level(&shaft, 0);
+}
+
+/// Storeys of 2.8, 3.2 and 4.8 m.
+#[test]
+fn a_car_levels_at_floors_that_are_not_equally_far_apart() {
+    let landing = |height: u32| Landing { label: height.to_string(), height };
+    let floors = [0, 2_800, 6_000, 10_800].map(landing).into();
+    let building = Building::new(floors, Vec::new()).unwrap();
+    let config = CarConfig { building, ..CarConfig::new(FloorCount::new(4).unwrap()) };
+    let mut shaft = Shaft::new(&config, 0.0);
+    for (direction, stop_at, height) in
+        [(Direction::Up, 1, 2.8), (Direction::Up, 3, 10.8), (Direction::Down, 2, 6.0)]
+    {
+        shaft.command(run(direction, stop_at));
+        until_rest(&mut shaft);
+        assert_eq!(shaft.sensed_floor(), Some(floor(stop_at)));
+        assert!((shaft.position() - height).abs() < f64::EPSILON, "{}", shaft.position());
+    }
+    // From one sensor to the next in 2 s, however far that is.
+    shaft.command(DriveCommand::Constant(Direction::Up));
+    shaft.advance(2.24, true);
+    assert_eq!(shaft.sensed_floor(), None);
+    shaft.advance(0.02, true);
+    assert_eq!(shaft.sensed_floor(), Some(floor(3)));
+    assert!((place(&config.heights(), 8.4) - 2.5).abs() < TOLERANCE);
 }
 
 #[derive(Debug, Clone)]

@@ -50,8 +50,8 @@ table! {
 
 table! {
     [motion] struct Motion {
-        /// Added to the time from rest to rest over two floors, as computed from the keys above, to
-        /// give `flight_limit`. Two floors, because the sensor of one may be dead.
+        /// Added to the time from rest to rest over the longest two adjacent storeys, as computed
+        /// from the keys above, to give `flight_limit`. Two, because a sensor may be dead.
         flight_margin: Time<100, 60_000> = Value("4 s"),
         /// How long the motor may be driven without a new floor, over all attempts, before the car
         /// counts as hung. Longer than the time from rest to rest over one floor; unless it is
@@ -120,22 +120,22 @@ pub(in crate::config) fn car_settings(
     name: &NodeId,
 ) -> CarSettings {
     let Tables { door, kinematics, motion, service, dispatch, .. } = tables;
-    let floors = building.floors();
+    let (floors, heights) = (building.floors(), building.heights());
     let unserved: FloorSet = building.unserved(name.as_str()).collect();
     let lowest = floors.floors().find(|floor| !unserved.contains(*floor));
     CarSettings {
         floors,
         unserved,
-        floor_height: millimetres(kinematics.floor_height),
+        heights: heights.clone(),
         dwell: door.dwell,
         nudge_after: door.nudge_after,
         door_blocked_after: door.blocked_after,
         door_travel_limit: door.travel_limit,
-        nominal_flight: kinematics.travel(1),
+        nominal_flight: kinematics.longest_flight(&heights, 1),
         // Over two floors: the sensor of one may be dead.
         flight_limit: motion
             .flight_limit
-            .unwrap_or_else(|| kinematics.travel(2) + motion.flight_margin),
+            .unwrap_or_else(|| kinematics.longest_flight(&heights, 2) + motion.flight_margin),
         homing_limit: motion.homing_limit,
         drive_start_limit: motion.drive_start_limit,
         drive_retry: motion.drive_retry,
@@ -153,15 +153,10 @@ pub(in crate::config) fn car_settings(
     }
 }
 
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "1 m to 50 m")]
-fn millimetres(height: f64) -> u32 {
-    (height * 1_000.0).round() as u32
-}
-
 pub(super) fn relate(tables: &Tables, check: &Checker<'_>) {
     let Tables { node, kinematics, motion, service, .. } = tables;
-    let least = kinematics.travel(1);
     let building = node.building(check, kinematics.floor_height);
+    let least = kinematics.longest_flight(&building.heights(), 1);
     let name = node.name(check);
     check.relate(
         motion.flight_limit.is_none_or(|limit| limit > least),

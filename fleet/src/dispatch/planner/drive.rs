@@ -317,7 +317,7 @@ impl<'a> Drive<'a> {
     }
 
     fn flight(&mut self, floor: usize) -> f64 {
-        let travel = self.scene.model.travel(self.at.abs_diff(floor));
+        let travel = self.scene.model.travel(self.at, floor);
         let Some(reach) = self.start.reach.as_ref().filter(|_| self.in_flight) else {
             return travel;
         };
@@ -348,9 +348,12 @@ impl<'a> Drive<'a> {
             return;
         }
         let Model { kinematics, ramps, .. } = self.scene.model;
-        let room = match way {
-            Direction::Up => self.scene.model.floors() - 1 - self.at,
-            Direction::Down => self.at,
+        let (end, room) = match way {
+            Direction::Up => {
+                let top = self.scene.model.floors() - 1;
+                (top, top - self.at)
+            }
+            Direction::Down => (0, self.at),
         };
         // The farthest of n passengers whose destinations are spread evenly.
         let share = gone / (gone + 1.0);
@@ -361,7 +364,7 @@ impl<'a> Drive<'a> {
         }
         let exact = (share * count_as(room)).max(1.0).min(count_as(room));
         let time = SHARE_OF_THE_STOPS * detour
-            + exact * kinematics.floor_height / kinematics.rated_speed
+            + exact * self.scene.model.storey(self.at, end) / kinematics.rated_speed
             + ramps;
         self.cost += self.scene.weights.riding * gone * SHARE_OF_THE_WAY * time;
         self.riders = (self.riders - gone).max(0.0);

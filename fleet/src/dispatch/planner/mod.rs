@@ -28,7 +28,7 @@ mod traffic;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use elevator_driver::{Floor, FloorCount};
+use elevator_driver::{Building, Floor};
 
 use self::drive::{Crowds, Scene};
 use self::model::{Call, Model, Start};
@@ -87,11 +87,16 @@ impl Planner {
     /// Creates a planner for a bank of equal cars, each of which holds `capacity` passengers, at
     /// least one, and passes hall calls by from `bypass_load` per cent of its rated load on.
     #[must_use]
-    pub fn new(kinematics: Kinematics, floors: FloorCount, capacity: f64, bypass_load: u8) -> Self {
+    pub fn new(
+        kinematics: Kinematics,
+        building: &Building,
+        capacity: f64,
+        bypass_load: u8,
+    ) -> Self {
         Self {
-            model: Model::new(kinematics, floors, capacity.max(1.0), bypass_load),
-            traffic: Traffic::new(usize::from(floors.top().index()) + 1),
-            simple: CollectiveCost::new(kinematics, floors),
+            model: Model::new(kinematics, building, capacity.max(1.0), bypass_load),
+            traffic: Traffic::new(building.landings().len()),
+            simple: CollectiveCost::new(kinematics, building),
             now: Timestamp::START,
             moved: BTreeMap::new(),
         }
@@ -153,7 +158,7 @@ impl Dispatcher for Planner {
             return Plan { assignments, ..Plan::default() };
         }
         let starts: Vec<Start> = cars.iter().map(|car| self.model.start(car)).collect();
-        let reaches = |car: usize, call: usize| cars[car].view.reaches(demand[call].call);
+        let reaches = |car: usize, call: usize| demand[call].suits(&cars[car].view);
         let crowds = Crowds::new(&self.model, &self.traffic, &calls);
         let weights = self.weights(&calls, cars.len());
         let scene = Scene { model: &self.model, crowds: &crowds, calls: &calls, weights };

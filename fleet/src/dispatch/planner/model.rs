@@ -1,7 +1,8 @@
 //! What a plan knows about a car: its times, and where it starts.
 
-use elevator_driver::{Direction, Floor, FloorCount};
+use elevator_driver::{Building, Direction, Floor};
 
+use super::count_as;
 use crate::dispatch::predict::{Predictor, micros, seconds};
 use crate::dispatch::{CarSituation, Kinematics};
 use crate::model::CarPhase;
@@ -10,7 +11,8 @@ use crate::model::CarPhase;
 pub(super) struct Model {
     pub(super) kinematics: Kinematics,
     predictor: Predictor,
-    /// From rest to rest, by the number of floors.
+    floors: usize,
+    /// From rest to rest, by floor and floor.
     travel: Vec<f64>,
     /// Up to rated speed and down again, beyond the time at rated speed.
     pub(super) ramps: f64,
@@ -87,14 +89,15 @@ impl Start {
 impl Model {
     pub(super) fn new(
         kinematics: Kinematics,
-        floors: FloorCount,
+        building: &Building,
         capacity: f64,
         bypass_load: u8,
     ) -> Self {
-        let trips = 0..=floors.top().index();
+        let predictor = Predictor::new(kinematics, building);
         Self {
-            predictor: Predictor::new(kinematics, floors),
-            travel: trips.map(|trip| kinematics.travel(trip).as_secs_f64()).collect(),
+            floors: building.landings().len(),
+            travel: predictor.travel().table().iter().map(|&time| seconds(time)).collect(),
+            predictor,
             ramps: kinematics.rated_speed / kinematics.acceleration
                 + kinematics.acceleration / kinematics.jerk,
             opening: kinematics.door_opening.as_secs_f64(),
@@ -108,11 +111,17 @@ impl Model {
     }
 
     pub(super) fn floors(&self) -> usize {
-        self.travel.len()
+        self.floors
     }
 
-    pub(super) fn travel(&self, floors: usize) -> f64 {
-        self.travel[floors]
+    pub(super) fn travel(&self, from: usize, to: usize) -> f64 {
+        self.travel[from * self.floors + to]
+    }
+
+    /// The mean height of the storeys between two floors, in metres.
+    pub(super) fn storey(&self, from: usize, to: usize) -> f64 {
+        let storeys = count_as(from.abs_diff(to).max(1));
+        f64::from(self.predictor.travel().way(from, to)) / storeys / 1_000.0
     }
 
     /// Passengers in the car, by its load; by its car calls, if the load is unknown.
@@ -157,7 +166,7 @@ impl Model {
             CarPhase::Idle | CarPhase::Homing => start.turn_freely(),
             CarPhase::Moving { direction, stop_at, next_stop } => {
                 let next = usize::from(next_stop.index());
-                start.reach = Some(self.reach(car, direction));
+                start.reach = Some(self.reach(car));
                 start.floor = next;
                 start.direction = Some(direction);
                 start.stops = (stop_at == next_stop).then_some((next, None));
@@ -184,11 +193,11 @@ impl Model {
     }
 
     /// By floor: seconds until the car can be at rest there.
-    fn reach(&self, car: &CarSituation, direction: Direction) -> Vec<f64> {
+    fn reach(&self, car: &CarSituation) -> Vec<f64> {
         let elapsed = micros(car.view.elapsed);
         let flight = |index| {
             let (stop, at) = super::floor(index).zip(car.view.floor)?;
-            Some(seconds(self.predictor.flight(at, stop, direction, elapsed)))
+            Some(seconds(self.predictor.travel().remaining(at, stop, elapsed)))
         };
         (0..self.floors()).map(|index| flight(index).unwrap_or_default()).collect()
     }

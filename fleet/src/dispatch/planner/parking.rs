@@ -84,7 +84,7 @@ fn answer(model: &Model, traffic: &Traffic, free: &[(f64, usize)], order: &mut V
     for floor in 0..model.floors() {
         let rate = traffic.rate(floor, Direction::Up) + traffic.rate(floor, Direction::Down);
         order.clear();
-        order.extend(free.iter().map(|&(free, at)| free + model.travel(at.abs_diff(floor))));
+        order.extend(free.iter().map(|&(free, at)| free + model.travel(at, floor)));
         order.sort_unstable_by(f64::total_cmp);
         let mut probability = 1.0 - TAKEN;
         for time in &*order {

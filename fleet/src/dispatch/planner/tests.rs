@@ -2,7 +2,7 @@ use elevator_driver::Direction::{Down, Up};
 
 use super::*;
 use crate::car::CarSettings;
-use crate::dispatch::tests::{call, car, demand, floors, fresh, idle_at, in_phase, node};
+use crate::dispatch::tests::{building, call, car, demand, fresh, idle_at, in_phase, node};
 use crate::model::{CarPhase, CarView};
 
 fn planner() -> Planner {
@@ -10,7 +10,7 @@ fn planner() -> Planner {
 }
 
 fn with_floors(count: u8) -> Planner {
-    Planner::new(Kinematics::default(), floors(count), 10.0, CarSettings::BYPASS_LOAD)
+    Planner::new(Kinematics::default(), &building(count), 10.0, CarSettings::BYPASS_LOAD)
 }
 
 fn plan(planner: &mut Planner, seconds: u64, cars: &[CarSituation], calls: &[HallDemand]) -> Plan {

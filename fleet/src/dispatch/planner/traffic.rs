@@ -90,7 +90,7 @@ impl Traffic {
         let all: f64 = rates.iter().sum();
         let from = |at: usize| {
             let times = rates.iter().zip(floors.clone());
-            times.map(|(rate, to)| rate * model.travel(at.abs_diff(to))).sum::<f64>() / all
+            times.map(|(rate, to)| rate * model.travel(at, to)).sum::<f64>() / all
         };
         floors.clone().map(from).collect()
     }

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::dispatch::tests::properties::{any_calls, any_car};
-use crate::dispatch::tests::{call, car, floor, floors, idle_at};
+use crate::dispatch::tests::{building, call, car, floor, floors, idle_at};
 use crate::model::Unavailable;
 use Direction::{Down, Up};
 
@@ -15,7 +15,7 @@ fn predictor() -> Predictor {
         jerk: 1.0,
         ..Kinematics::default()
     };
-    Predictor::new(kinematics, floors(10))
+    Predictor::new(kinematics, &kinematics.building(floors(10)))
 }
 
 fn in_phase(at: u8, phase: CarPhase, milliseconds: u64, direction: Option<Direction>) -> CarView {
@@ -122,7 +122,7 @@ proptest! {
         car in any_car(12),
         calls in any_calls(12),
     ) {
-        let predictor = Predictor::new(Kinematics::default(), floors(12));
+        let predictor = Predictor::new(Kinematics::default(), &building(12));
         let times = predictor.times(&car, &calls);
         prop_assert_eq!(times.is_some(), Predictor::can_serve(&car.view));
         if let Some(times) = times {

@@ -7,7 +7,7 @@ use Direction::{Down, Up};
 use elevator_driver::Direction;
 use proptest::prelude::*;
 
-use super::{call, demand, dispatcher, floor, floors, idle_at, in_phase, moving, node};
+use super::{building, call, demand, dispatcher, floor, idle_at, in_phase, moving, node};
 use crate::car::CarSettings;
 use crate::dispatch::stops::StopSet;
 use crate::dispatch::{
@@ -97,14 +97,14 @@ pub(in crate::dispatch) fn fed_back(
 }
 
 fn dispatcher_of(strategy: Rule) -> Box<dyn Dispatcher + Send> {
-    strategy.dispatcher(Kinematics::default(), floors(12), 13.0, CarSettings::BYPASS_LOAD)
+    strategy.dispatcher(Kinematics::default(), &building(12), 13.0, CarSettings::BYPASS_LOAD)
 }
 
 proptest! {
     #[test]
     fn a_call_that_its_car_is_stopping_for_stays((cars, demand) in any_bank(8)) {
         let assignments = dispatcher(8).assign(&cars, &demand);
-        let predictor = Predictor::new(Kinematics::default(), floors(8));
+        let predictor = Predictor::new(Kinematics::default(), &building(8));
         for car in &cars {
             let car_calls = StopSet::of(car);
             for demand in demand.iter().filter(|demand| demand.assigned.as_ref() == Some(&car.car)) {

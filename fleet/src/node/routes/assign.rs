@@ -47,7 +47,7 @@ impl Node {
         let calls: BTreeMap<HallCall, _> =
             calls.map(|call| (call, waited(call).unwrap_or_default())).collect();
         let cars = self.bank(now).situations(self.cars(now));
-        if let Some(request) = self.dispatching.request(&calls, cars, now) {
+        if let Some(request) = self.dispatching.request(&calls, cars, self.hello.floors, now) {
             self.actions.push_back(Action::Plan(request));
         }
     }
