@@ -89,7 +89,7 @@ fn a_car_copes_with_a_bad_line() {
 fn followed(mut command: Command) -> Receiver<String> {
     let mut program = command.stdout(Stdio::piped()).spawn().expect("it runs");
     let lines = BufReader::new(program.stdout.take().expect("its output")).lines();
-    let (sender, receiver) = mpsc::channel();
+    let (sender, receiver) = mpsc::sync_channel(64);
     thread::spawn(move || {
         lines.map_while(Result::ok).take_while(|line| sender.send(line.clone()).is_ok()).count();
         program.wait().expect("it has ended")

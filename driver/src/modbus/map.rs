@@ -154,7 +154,7 @@ pub(super) fn read(
     door: DoorCommand,
 ) -> Result<Seen, Fault> {
     let is_on = |at: u16| bits.get(usize::from(at)).copied().unwrap_or_default();
-    let pressed = |bit| buttons(floors, bit).filter(|&(at, _)| is_on(at)).map(|(_, it)| it);
+    let down = |bit| buttons(floors, bit).filter(|&(at, _)| is_on(at)).map(|(_, it)| it);
     let exclude = |first, second, what: &str| {
         if is_on(first) && is_on(second) {
             let at = Span(DISCRETE_INPUT, second, 1);
@@ -211,8 +211,8 @@ pub(super) fn read(
         },
         ..PanelInputs::default()
     };
-    let presses = Acknowledged { calls: pressed(PRESSES).collect(), alarm: is_on(ALARM) };
-    Ok(Seen { inputs, presses, held: pressed(HELD).collect() })
+    let presses = Acknowledged { calls: down(PRESSES).collect(), alarm: is_on(ALARM) };
+    Ok(Seen { inputs, presses, held: down(HELD).collect() })
 }
 
 #[cfg(test)]

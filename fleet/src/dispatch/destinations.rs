@@ -79,7 +79,7 @@ mod tests {
         let car = |name: &str, at: u8, unserved: &[u8], idle: u64| {
             let locked_out = unserved.iter().map(|&index| floor(index)).collect();
             let elapsed = Duration::from_secs(idle);
-            car(name, CarView { locked_out, elapsed, ..idle_at(at) }, &[])
+            car(name, CarView { elapsed, locked_out, ..idle_at(at) }, &[])
         };
         let bank = |idle| {
             let others = [("a", 5), ("b", 6), ("c", 2)].map(|(name, at)| (name, at, &[0, 1][..]));
@@ -98,7 +98,7 @@ mod tests {
             let mut destinations = Destinations::default();
             destinations.note(&mut demand, &cars, floors(12));
             // It holds as long as the call is open.
-            demand[0].waited = Duration::from_secs(60);
+            demand[0].waited = Duration::from_mins(1);
             destinations.note(&mut demand, &bank(100), floors(12));
             for strategy in Strategy::ALL {
                 let kinematics = Kinematics::default();
