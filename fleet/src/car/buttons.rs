@@ -50,6 +50,11 @@ impl Car {
         }
     }
 
+    /// Whether door-open is pressed in a car whose closed door it opens.
+    pub(super) fn is_door_open_pressed(&self) -> bool {
+        self.inputs.door_buttons.is_some_and(|pressed| pressed.open) && self.may_let_out()
+    }
+
     /// Whether the door-open button opens a closed door. A recalled car opens at its recall floor
     /// only, and a mechanic may be in the shaft.
     fn may_let_out(&self) -> bool {

@@ -221,7 +221,10 @@ impl Car {
         } else {
             self.holds_open(floor)
         };
-        if is_open || waits {
+        // One that is held since before the car was at rest counts; one that is stuck until it nudged
+        // does not.
+        let is_wanted = after == Closed::Freely && self.is_door_open_pressed();
+        if is_open || waits || is_wanted {
             return OperatingState::AtDoor(DoorCycle::begin(floor, now));
         }
         let may_open = match after {

@@ -66,6 +66,11 @@ fn a_press_of_door_open_opens_a_car_at_rest_where_nobody_is_in_danger() {
             assert!(!is_open(&world), "{mode} {key}");
         }
     }
+    // Held since before the car was seen at rest.
+    let mut world = World::at(0);
+    world.hold(false, false);
+    world.hold(true, false);
+    world.run_until_open_at(0);
     // Not on the way to another floor.
     let mut world = World::at(0).settled();
     world.hold(false, false);
