@@ -15,6 +15,8 @@ use elevator_fleet::wire::Protocol;
 /// `liftmesh simulate`, without a picture of the car.
 #[derive(Debug, Clone)]
 pub struct SimulatorCommand {
+    /// The file of the building, in place of `floors`.
+    pub building: Option<PathBuf>,
     pub name: String,
     pub floors: FloorCount,
     pub panel: PanelEnd,
@@ -36,7 +38,7 @@ impl SimulatorCommand {
     pub fn build(&self, program: Command) -> Command {
         let mut command = program;
         command.args(["simulate", "--quiet", "--name", &self.name]);
-        command.args(["--floors", &self.floors.get().to_string()]);
+        command.args(floors(self.floors, self.building.as_ref()));
         match &self.panel {
             PanelEnd::Serial(link) => command.arg("--serial-link").arg(link),
             PanelEnd::Tcp(address) => command.args(["--tcp", &address.to_string()]),
@@ -99,10 +101,7 @@ impl NodeCommand {
             .args(["--fleet", &self.fleet])
             .args(["--address", &self.address])
             .args(["--broadcast", &self.broadcast.to_string()])
-            .args(match &self.building {
-                Some(file) => [OsString::from("--building"), file.into()],
-                None => ["--floors".into(), self.floors.get().to_string().into()],
-            })
+            .args(floors(self.floors, self.building.as_ref()))
             .args(["--election", &self.election.to_string()])
             .arg("--data-dir")
             .arg(&self.data_dir);
@@ -116,4 +115,11 @@ impl NodeCommand {
 fn die_with_this_process(mut command: Command) -> Command {
     command.stdin(Stdio::null()).args(["--die-with-parent", &process::id().to_string()]);
     command
+}
+
+fn floors(count: FloorCount, building: Option<&PathBuf>) -> [OsString; 2] {
+    match building {
+        Some(file) => ["--building".into(), file.into()],
+        None => ["--floors".into(), count.get().to_string().into()],
+    }
 }

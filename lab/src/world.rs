@@ -256,7 +256,7 @@ impl World {
             node: Node::new(settings).with_schedule(self.settings.schedule.clone()),
             dispatcher: self.settings.strategy.dispatcher(
                 Kinematics::default(),
-                &Kinematics::default().building(self.settings.floors),
+                &self.building,
                 CAPACITY,
                 CarSettings::BYPASS_LOAD,
             ),

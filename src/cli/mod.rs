@@ -28,8 +28,12 @@ use clap::{Args, Parser, Subcommand};
 use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 
 use crate::config::{self, Settings, Sources};
+#[cfg(feature = "simulator")]
+use crate::config::{ConfigErrors, building};
 use crate::exit::Exit;
 use crate::operator::FaultInjection;
+#[cfg(feature = "simulator")]
+use elevator_driver::Building;
 
 use flags::SettingFlags;
 use node::{AnyNodeArgs, NodeArgs, ReadArgs};
@@ -177,7 +181,7 @@ pub(crate) enum Command {
     /// Simulate one elevator with its panel
     #[cfg(feature = "simulator")]
     #[command(after_long_help = elevator_simulator::cli::examples("liftmesh simulate"))]
-    Simulate(Box<elevator_simulator::cli::Args>),
+    Simulate(Box<SimulateArgs>),
     /// Run the brain in virtual time: compare elections, test it with faults, draw runs
     #[cfg(feature = "simulator")]
     #[command(subcommand)]
@@ -189,6 +193,28 @@ pub(crate) enum Command {
         #[arg(value_name = "COMMAND", allow_hyphen_values = true)]
         topic: Vec<String>,
     },
+}
+
+#[cfg(feature = "simulator")]
+#[derive(Debug, Clone, Args)]
+pub(crate) struct SimulateArgs {
+    #[command(flatten)]
+    car: elevator_simulator::cli::Args,
+    /// The file of the building, whose floors have the heights that it says
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["floors", "floor_height"])]
+    building: Option<PathBuf>,
+}
+
+#[cfg(feature = "simulator")]
+impl SimulateArgs {
+    fn execute(self) -> Result<(), CommandError> {
+        let mut car = self.car;
+        if let Some(file) = &self.building {
+            let building = building::read(file).map_err(ConfigErrors::from)?;
+            car.building = Some(Building::clone(&building));
+        }
+        Ok(elevator_simulator::cli::run(car)?)
+    }
 }
 
 #[derive(Debug, Clone, Args)]
@@ -313,7 +339,7 @@ pub fn execute(cli: Cli) -> Result<Next, CommandError> {
         #[cfg(feature = "simulator")]
         Command::Lab(experiment) => experiment.execute()?,
         #[cfg(feature = "simulator")]
-        Command::Simulate(args) => elevator_simulator::cli::run(*args)?,
+        Command::Simulate(args) => args.execute()?,
     }
     Ok(Next::Done)
 }

@@ -37,7 +37,7 @@ struct CarForm {
 }
 
 /// Reads a building. An error names the file, the line and the column.
-pub(super) fn read(path: &Path) -> Result<Arc<Building>, ConfigError> {
+pub(crate) fn read(path: &Path) -> Result<Arc<Building>, ConfigError> {
     let text = std::fs::read_to_string(path)
         .map_err(|source| ConfigError::Building { path: path.to_owned(), source })?;
     parse(&path.display().to_string(), &text).map(Arc::new)

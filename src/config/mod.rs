@@ -9,7 +9,7 @@
 //! `tables/` has every key, once, with its meaning, type, range, default and relations to others;
 //! `value.rs` has the types, `layer.rs` reads one source, `settings.rs` puts the values together.
 
-mod building;
+pub(crate) mod building;
 mod check;
 mod error;
 mod example;

@@ -7,6 +7,7 @@ use std::process::ExitStatus;
 use elevator_simulator::control::ControlError;
 use liftmesh_harness::Process;
 
+use crate::config::ConfigErrors;
 use crate::offline::OfflineError;
 use crate::tokens::TokenNameError;
 
@@ -27,6 +28,14 @@ pub enum DemoError {
          directory that can be written to", .dir.display()
     )]
     Directory { dir: PathBuf, source: io::Error },
+    #[error(transparent)]
+    Building(#[from] ConfigErrors),
+    #[error(
+        "a demo has 1 to 12 cars and at most 40 floors, and the building has {cars} and {floors}"
+    )]
+    Large { cars: usize, floors: u8 },
+    #[error("the building's car {0:?} has a name that no node can have")]
+    CarName(String),
     #[error(transparent)]
     Token(#[from] OfflineError),
     #[error(transparent)]

@@ -11,12 +11,14 @@
 
 use std::io::{self, IsTerminal, Write};
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::value_parser;
 use elevator_driver::FloorCount;
+use elevator_driver::vocabulary::show_labels;
 use elevator_fleet::wire::Protocol;
 use liftmesh_harness::account::Tally;
 use liftmesh_lab::Toll;
@@ -38,6 +40,7 @@ use scene::{Event, Scene};
 use site::Site;
 use stage::Stage;
 
+use crate::config::{ConfigErrors, building};
 use crate::screen;
 
 /// Between two pictures.
@@ -56,12 +59,18 @@ const MOST_CARS: i64 = 12;
 pub(crate) const EXAMPLES: &str = "\
 Examples:
   liftmesh demo --cars 5 --floors 10
+  liftmesh demo --building config/car-park.toml
   liftmesh demo --headless --duration 30s --seed 7    the same passengers each time, as lines of text
   liftmesh demo --headless --chaos                    one fault after another, for a minute
 
 Everything runs on the loopback interface and in a temporary directory, and ends with the demo.
 The exit code is 0, or 1 if an order was lost or still unserved at the end (the last line names it),
 a process failed, or the fleet was not whole again after chaos.";
+
+/// The place of a file, whatever directory a process starts in.
+fn existing(path: &str) -> Result<PathBuf, String> {
+    std::fs::canonicalize(path).map_err(|error| error.to_string())
+}
 
 fn protocol() -> impl TypedValueParser<Value = Protocol> {
     PossibleValuesParser::new(Protocol::ALL.map(|protocol| protocol.to_string()))
@@ -79,6 +88,10 @@ pub(crate) struct Args {
     #[arg(long, default_value = "6", value_name = "N",
           value_parser = value_parser!(u8).range(2..=MOST_FLOORS).try_map(FloorCount::try_from))]
     pub(crate) floors: FloorCount,
+    /// A file with the building: named floors, and cars that serve only some of them
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["cars", "floors"],
+          value_parser = existing)]
+    pub(crate) building: Option<PathBuf>,
     /// How the master is elected
     #[arg(long, default_value_t = Protocol::LowestIp, value_name = "PROTOCOL",
           value_parser = protocol())]
@@ -101,12 +114,29 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<(), DemoError> {
     let ending = screen::ending().map_err(DemoError::System)?;
-    let site = Site::new(args.cars.into(), args.floors, args.election)?;
+    let building = args.building.as_deref().map(building::read).transpose();
+    let building = building.map_err(ConfigErrors::from)?;
+    let mut args = args.clone();
+    if let Some(building) = &building {
+        show_labels(building);
+        args.floors = building.floors();
+        let cars = building.cars().len();
+        let large = DemoError::Large { cars, floors: args.floors.get() };
+        args.cars = match u8::try_from(cars) {
+            Ok(0) => args.cars,
+            Ok(cars) if i64::from(cars) <= MOST_CARS => cars,
+            _ => return Err(large),
+        };
+        if i64::from(args.floors.get()) > MOST_FLOORS {
+            return Err(large);
+        }
+    }
+    let site = Site::new(&args, building.as_deref())?;
     let mut view = View::open(args.headless).map_err(DemoError::Output)?;
     let unattended = !view.is_screen();
     let unwatched = if args.chaos { UNATTENDED_CHAOS } else { UNATTENDED };
     let duration = args.duration.or(unattended.then_some(unwatched));
-    let mut stage = Stage::open(Args { duration, ..args.clone() }, unattended, site)?;
+    let mut stage = Stage::open(Args { duration, ..args }, building.as_deref(), unattended, site)?;
     let course = play(&mut stage, &mut view, &ending);
     stage.close_account();
     let tally = stage.account.tally();

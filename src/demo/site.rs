@@ -9,13 +9,14 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::{env, io};
 
-use elevator_driver::FloorCount;
+use elevator_driver::{Building, FloorCount};
 use elevator_fleet::model::NodeId;
 use elevator_fleet::wire::Protocol;
 use liftmesh_harness::{
     BROADCAST, NodeCommand, NodeKind, PanelEnd, Place, SimulatorCommand, free_port,
 };
 
+use super::Args;
 use super::error::DemoError;
 use crate::fleet_key::{self, KeyText};
 use crate::journal::Account;
@@ -33,6 +34,8 @@ pub(super) struct Site {
     pub(super) place: Place,
     program: PathBuf,
     floors: FloorCount,
+    /// The file of the building, if one was named.
+    building: Option<PathBuf>,
     election: Protocol,
     port: u16,
     /// For the packets of an election that has a port of its own.
@@ -46,13 +49,17 @@ pub(super) struct Site {
 }
 
 impl Site {
-    pub(super) fn new(
-        cars: usize,
-        floors: FloorCount,
-        election: Protocol,
-    ) -> Result<Self, DemoError> {
-        let letters = ('A'..='Z').map(String::from);
-        let names = letters.filter_map(|name| NodeId::new(&name).ok()).take(cars).collect();
+    pub(super) fn new(args: &Args, building: Option<&Building>) -> Result<Self, DemoError> {
+        let &Args { cars, floors, election, .. } = args;
+        let listed = building.map(Building::cars).unwrap_or_default();
+        let letters = ('A'..='Z').map(String::from).take(cars.into());
+        let names: Vec<String> = match listed {
+            [] => letters.collect(),
+            cars => cars.iter().map(|served| served.car.clone()).collect(),
+        };
+        let name = |name: String| NodeId::new(&name).map_err(|_unfit| DemoError::CarName(name));
+        let names: Vec<_> = names.into_iter().map(name).collect::<Result<_, _>>()?;
+        let cars = names.len();
         let place = Place::new("liftmesh-demo-").map_err(failed(env::temp_dir()))?;
         let [port, ballot_port, http_port] = free_ports(cars).map_err(DemoError::Port)?;
         let fleet_key = place.path().join("fleet.key");
@@ -63,6 +70,7 @@ impl Site {
             place,
             program: env::current_exe().map_err(DemoError::System)?,
             floors,
+            building: args.building.clone(),
             election,
             port,
             ballot_port,
@@ -113,6 +121,7 @@ impl Site {
         let simulator = SimulatorCommand {
             name: name.to_owned(),
             floors: self.floors,
+            building: self.building.clone(),
             panel: PanelEnd::Serial(self.place.panel(name)),
             control: self.place.control(name),
         };
@@ -133,7 +142,7 @@ impl Site {
             address: address(car).to_string(),
             broadcast: SocketAddrV4::new(BROADCAST, self.port),
             floors: self.floors,
-            building: None,
+            building: self.building.clone(),
             fleet_keys: Some(self.fleet_key.display().to_string()),
             election: self.election,
             data_dir: self.place.data_dir(name),

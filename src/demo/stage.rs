@@ -9,6 +9,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use elevator_driver::Building;
 use elevator_fleet::model::NodeId;
 use elevator_simulator::ControlClient;
 use elevator_simulator::control::ControlError;
@@ -85,7 +86,12 @@ struct Actor {
 }
 
 impl Stage {
-    pub(super) fn open(args: Args, unattended: bool, site: Site) -> Result<Self, DemoError> {
+    pub(super) fn open(
+        args: Args,
+        building: Option<&Building>,
+        unattended: bool,
+        site: Site,
+    ) -> Result<Self, DemoError> {
         let count = site.cars.len();
         let (bring, updates) = sync_channel(NEWS);
         let simulators = (0..count)
@@ -119,7 +125,7 @@ impl Stage {
                 waiting: vec![0; usize::from(args.floors.get())],
                 choice: Choice::default(),
             },
-            passengers: Passengers::new(&args),
+            passengers: Passengers::new(&args, building),
             actors,
             site,
             updates,

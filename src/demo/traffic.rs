@@ -6,7 +6,7 @@ use std::iter::Peekable;
 use std::time::Duration;
 use std::vec::IntoIter;
 
-use elevator_driver::{Button, Floor};
+use elevator_driver::{self as driver, Button, Floor};
 use elevator_simulator::CarState;
 use elevator_simulator::building::{Action, Building, Crowd, Landed, Passenger, Pattern, Traffic};
 use elevator_simulator::car::PERSONS;
@@ -31,6 +31,9 @@ pub(super) enum Deed {
     Load(usize, u8),
 }
 
+/// The share of the passengers who come or go by car, where there is a car park.
+const BY_CAR: f64 = 0.3;
+
 #[derive(Debug)]
 pub(super) struct Passengers {
     crowd: Crowd,
@@ -43,7 +46,7 @@ pub(super) struct Passengers {
 
 impl Passengers {
     /// The same for the same seed, height and number of cars.
-    pub(super) fn new(args: &Args) -> Self {
+    pub(super) fn new(args: &Args, floors_of: Option<&driver::Building>) -> Self {
         let &Args { seed, floors, cars, duration, .. } = args;
         let lasts = duration.unwrap_or(DAY);
         let Some(template) = Building::named("A12") else {
@@ -51,8 +54,20 @@ impl Passengers {
         };
         let persons = u16::try_from(PERSONS).unwrap_or(u16::MAX);
         let (cars, population) = (cars.into(), u32::from(cars) * FOR_EACH_CAR);
-        let building =
+        let mut building =
             Building { floors, cars, population, persons, rated_load: RATED_LOAD, ..template };
+        if let Some(named) = floors_of {
+            let unserved = |served: &driver::Served| {
+                named.unserved(&served.car).map(driver::Floor::index).collect()
+            };
+            building.heights =
+                named.heights().iter().map(|height| f64::from(*height) / 1_000.0).collect();
+            building.unserved = named.cars().iter().map(unserved).collect();
+            // The lowest floor that every car serves.
+            let lobby = floors.floors().find(|floor| !named.is_restricted(*floor));
+            building.lobby = lobby.map_or(0, driver::Floor::index).min(floors.get() - 2);
+            building.by_car = if building.lobby > 0 { BY_CAR } else { 0.0 };
+        }
         let traffic = Traffic::Steady { pattern: Pattern::Lunch, rate: 100.0, lasts };
         let passengers = traffic.passengers(&building, seed);
         Self {
@@ -141,7 +156,7 @@ mod tests {
         let line = "demo --cars 2 --seed 7 --duration 1h".split(' ');
         let args = Args::augment_args(clap::Command::new("demo")).get_matches_from(line);
         let args = Args::from_arg_matches(&args).unwrap();
-        let passengers = || Passengers::new(&args);
+        let passengers = || Passengers::new(&args, None);
         let all: Vec<_> = passengers().expected.collect();
         assert_eq!(all, passengers().expected.collect::<Vec<_>>());
         assert!((420..540).contains(&all.len()), "{}", all.len());

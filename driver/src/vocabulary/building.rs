@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use super::{Floor, FloorCount};
+use super::{Direction, Floor, FloorCount};
 
 /// The most characters of a label.
 const LONGEST_LABEL: usize = 8;
@@ -194,6 +194,15 @@ impl Building {
     fn has_names(&self) -> bool {
         let mut all = (0..).zip(&self.landings);
         !all.all(|(index, landing): (u8, _)| landing.label == index.to_string())
+    }
+
+    /// Whether this car stops at a floor, and at another one in this direction from there: whoever
+    /// calls it there wants to go that way.
+    #[must_use]
+    pub fn goes_on(&self, car: &str, from: Floor, direction: Direction) -> bool {
+        let Some(served) = self.cars.iter().find(|served| served.car == car) else { return true };
+        served.floors.contains(&from)
+            && served.floors.iter().any(|to| to.is_beyond(from, direction))
     }
 
     /// Whether some car does not stop at this floor.

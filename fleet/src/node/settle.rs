@@ -149,7 +149,10 @@ impl Node {
 
     /// Updates the car's stops. The destination calls of other cars are no business of this one.
     fn update_stops(&mut self, now: Timestamp) {
-        let open = self.waiting_calls();
+        let mut open = self.waiting_calls();
+        // A car that goes no further that way is not what people there wait for.
+        let (building, own) = (self.building(), self.hello.node.as_str());
+        open.retain(|call| building.goes_on(own, call.floor, call.direction));
         let assigned = self.calls_of_own_car(&open, now);
         let others = open.into_iter().filter(|call| call.to.is_none());
         let hall: BTreeSet<HallCall> = others.chain(assigned.iter().copied()).collect();

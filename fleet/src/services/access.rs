@@ -16,7 +16,7 @@ use elevator_driver::Floor;
 
 use super::Bank;
 use crate::car::Car;
-use crate::model::{Call, Mode, NodeId, Timestamp};
+use crate::model::{Call, HallCall, Mode, NodeId, Timestamp};
 use crate::seeded::{SeededBug, is_seeded};
 use crate::store::MOST_OPEN_TRIPS;
 
@@ -176,10 +176,16 @@ pub(crate) fn unserved(bank: &Bank<'_>, call: &Call) -> Option<OrderRefused> {
         Call::Car { car, floor } => (!bank.serves(car, &[*floor]))
             .then(|| OrderRefused::NotServed { call: call.clone(), floor: *floor }),
         Call::Hall(hall) => {
-            let floors: Vec<Floor> = [hall.floor].into_iter().chain(hall.to).collect();
-            let is_open = !floors.iter().any(|floor| bank.building().is_restricted(*floor));
-            (!is_open && !bank.is_served(&floors))
-                .then(|| OrderRefused::NoCarServes { call: call.clone(), floors })
+            let HallCall { floor, direction, to } = *hall;
+            let building = bank.building();
+            let fits = |car: &str| match to {
+                Some(to) => !building.unserved(car).any(|it| it == floor || it == to),
+                None => building.goes_on(car, floor, direction),
+            };
+            let is_open = building.cars().iter().all(|served| fits(&served.car));
+            let floors = || [floor].into_iter().chain(to).collect();
+            (!is_open && !bank.has_car(|car| fits(car.as_str())))
+                .then(|| OrderRefused::NoCarServes { call: call.clone(), floors: floors() })
         }
     }
 }

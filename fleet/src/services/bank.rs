@@ -37,16 +37,16 @@ impl<'a> Bank<'a> {
         !self.building().unserved(car.as_str()).any(|floor| floors.contains(&floor))
     }
 
-    /// Whether some car that is heard stops at these floors, and is in a mode in which it answers
-    /// hall calls. Any other reason not to use it is expected to pass.
-    pub(crate) fn is_served(&self, floors: &[Floor]) -> bool {
+    /// Whether some car that is heard `fits`, and is in a mode in which it answers hall calls. Any
+    /// other reason not to use it is expected to pass.
+    pub(crate) fn has_car(&self, fits: impl Fn(&NodeId) -> bool) -> bool {
         let others = self.members.peers().filter_map(|(name, _)| self.car_of_peer(name));
         let comes = |view: &CarView| {
             let why = view.availability.unavailable();
             !view.availability.is_hung() && !why.is_some_and(|why| why.is_said_by(view.mode))
         };
         let mut all = self.own_car().into_iter().chain(others);
-        all.any(|(car, view)| comes(&view) && self.serves(&car, floors))
+        all.any(|(car, view)| comes(&view) && fits(&car))
     }
 
     pub(crate) fn is_heard(&self, car: &NodeId) -> bool {
@@ -132,7 +132,7 @@ impl<'a> Bank<'a> {
             return None;
         }
         let kinematics = Kinematics::default();
-        let predictor = Predictor::new(kinematics, &kinematics.building(self.own.floors));
+        let predictor = Predictor::new(kinematics, self.building());
         let times = self.situations(cars).into_iter().filter_map(|mut situation| {
             situation.car_calls.insert(floor);
             let times = predictor.times(&situation, &BTreeSet::new())?;

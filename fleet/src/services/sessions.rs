@@ -130,7 +130,10 @@ pub(crate) fn open(
         return Err(SessionRefused::SameFloor(floor));
     }
     let stops: Vec<Floor> = [floor].into_iter().chain(to).collect();
-    let is_served = car.map_or_else(|| bank.is_served(&stops), |car| bank.serves(&car, &stops));
+    let is_served = car.map_or_else(
+        || bank.has_car(|car| bank.serves(car, &stops)),
+        |car| bank.serves(&car, &stops),
+    );
     if !is_served && stops.iter().any(|floor| bank.building().is_restricted(*floor)) {
         return Err(SessionRefused::NotServed(stops));
     }

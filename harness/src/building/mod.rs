@@ -237,7 +237,8 @@ impl Building {
             Line::Tcp => PanelEnd::Tcp(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0)),
         };
         let (floors, control) = (self.floors, self.place.control(name));
-        let simulator = SimulatorCommand { name: name.to_owned(), floors, panel, control };
+        let simulator =
+            SimulatorCommand { building: None, name: name.to_owned(), floors, panel, control };
         let mut command = simulator.build(Command::new(&self.program));
         command.args(DRIVE.split(' ')).args(CAR.split(' '));
         let log = self.place.simulator_log(name);

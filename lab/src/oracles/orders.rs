@@ -138,7 +138,10 @@ fn takes(machine: &Machine, button: Button) -> bool {
         || machine.mode() == Mode::InService && machine.car.inputs().key == KeySwitch::Normal;
     // At a floor that some car does not serve, the modes of the others decide.
     let is_open = match button {
-        Button::Hall(floor, _) => !node.building().is_restricted(floor),
+        Button::Hall(floor, direction) => {
+            let building = node.building();
+            building.cars().iter().all(|it| building.goes_on(&it.car, floor, direction))
+        }
         Button::Car(floor) => {
             node.building().unserved(machine.name.as_str()).all(|unserved| unserved != floor)
         }

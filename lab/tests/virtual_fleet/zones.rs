@@ -77,7 +77,14 @@ fn every_press_is_served_or_refused_by_the_building() {
             let (call, is_served) = match asked {
                 Asked::Press(node, button) => {
                     building.press(node, button);
-                    let is_served = !matches!(button, Button::Car(floor) if !stops(node, floor));
+                    let is_served = match button {
+                        Button::Car(floor) => stops(node, floor),
+                        Button::Hall(floor, direction) => (0..CARS).any(|car| {
+                            let mut others = floors_of(floors);
+                            stops(car, floor)
+                                && others.any(|to| stops(car, to) && to.is_beyond(floor, direction))
+                        }),
+                    };
                     (building.call(button, node), is_served)
                 }
                 Asked::Trip(node, trip) => {
@@ -106,6 +113,10 @@ fn every_press_is_served_or_refused_by_the_building() {
             assert!(is_right, "seed {seed}, {zones:?}: {service:?}");
         }
     }
+}
+
+fn floors_of(count: u8) -> impl Iterator<Item = Floor> {
+    (0..count).map(floor)
 }
 
 fn floor_of(call: &Call) -> u8 {

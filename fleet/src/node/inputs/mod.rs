@@ -371,7 +371,7 @@ impl Node {
         if let Some(refused) = refused {
             return Err(refused);
         }
-        Ok((!self.cabin.absorbs(call, now)).then(|| self.place(call, now)))
+        Ok((!self.absorbs(call, now)).then(|| self.place(call, now)))
     }
 
     /// Everything up to and including this batch is on disk.

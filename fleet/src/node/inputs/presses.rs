@@ -50,10 +50,22 @@ impl Node {
             }
         }
         // Where the door is open, the button keeps it open, also at a locked floor.
-        if !self.settings().is_fire_recalled() && self.cabin.absorbs(&call, now) {
+        if !self.settings().is_fire_recalled() && self.absorbs(&call, now) {
             return Press { call, outcome: Ok(Pressed::Absorbed) };
         }
         self.place_of_panel(call, now)
+    }
+
+    /// Whether the open door of the own car makes an order for this call unnecessary: it goes where
+    /// the call wants to.
+    pub(in crate::node) fn absorbs(&mut self, call: &Call, now: Timestamp) -> bool {
+        let goes_on = match call {
+            Call::Hall(HallCall { floor, direction, .. }) => {
+                self.building().goes_on(self.hello.node.as_str(), *floor, *direction)
+            }
+            Call::Car { .. } => true,
+        };
+        goes_on && self.cabin.absorbs(call, now)
     }
 
     /// A passenger has given a destination at a kiosk.
