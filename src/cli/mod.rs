@@ -33,7 +33,7 @@ use crate::config::{ConfigErrors, building};
 use crate::exit::Exit;
 use crate::operator::FaultInjection;
 #[cfg(feature = "simulator")]
-use elevator_driver::Building;
+use elevator_driver::{Building, vocabulary::show_labels};
 
 use flags::SettingFlags;
 use node::{AnyNodeArgs, NodeArgs, ReadArgs};
@@ -211,6 +211,7 @@ impl SimulateArgs {
         let mut car = self.car;
         if let Some(file) = &self.building {
             let building = building::read(file).map_err(ConfigErrors::from)?;
+            show_labels(&building);
             car.building = Some(Building::clone(&building));
         }
         Ok(elevator_simulator::cli::run(car)?)

@@ -85,7 +85,10 @@ pub(crate) enum CommandError {
         found: String,
         wanted: String,
     },
-    #[error("\"{found}\" in \"{line}\" is not a floor of this shaft: floors are 0 to {}", top.index())]
+    #[error(
+        "\"{found}\" in \"{line}\" is not a floor of this shaft: floors are {} to {top}",
+        Floor::BOTTOM
+    )]
     Floor { line: String, found: String, top: Floor },
     #[error(
         "there is no button \"{0}\": the lowest floor has no way down, the top floor no way up"
@@ -246,12 +249,11 @@ impl<'a> Words<'a> {
 
     fn floor(&mut self) -> Result<Floor, CommandError> {
         let word = self.next();
-        word.parse().ok().and_then(|index| self.floors.floor(index)).ok_or_else(|| {
-            CommandError::Floor {
-                line: self.line.trim().to_owned(),
-                found: word.to_owned(),
-                top: self.floors.top(),
-            }
+        let floor = word.parse().ok().filter(|floor| self.floors.contains(*floor));
+        floor.ok_or_else(|| CommandError::Floor {
+            line: self.line.trim().to_owned(),
+            found: word.to_owned(),
+            top: self.floors.top(),
         })
     }
 
