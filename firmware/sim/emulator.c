@@ -391,8 +391,10 @@ static void put_state(struct text *to)
     for (int i = 0; i < VIOLATIONS; i++)
         violations += shaft->violations[i];
 
-    put(to, "{\"time_ms\":%ld,\"floors\":%d,\"floor_height\":%f,\"position\":%f,\"speed\":%f,",
-        sim.now, FLOORS, shaft->floor_height, shaft->position, shaft->speed);
+    put(to, "{\"time_ms\":%ld,\"floors\":%d,\"heights\":[0", sim.now, FLOORS);
+    for (int floor = 1; floor < FLOORS; floor++)
+        put(to, ",%f", floor * shaft->floor_height);
+    put(to, "],\"position\":%f,\"speed\":%f,", shaft->position, shaft->speed);
     put_floor(to, "floor", shaft_floor(shaft));
     put(to, "\"next_stop\":null,\"driven\":%s,\"drive_mode\":\"Levelling\",",
         direction(on.up || (moves && shaft->speed > 0), on.down || (moves && shaft->speed < 0)));

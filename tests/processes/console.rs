@@ -11,7 +11,8 @@ use super::documents::read;
 const PAGES: [&str; 5] = ["OPERATORS-DAY", "OPERATIONS", "API", "DISPATCH", "COMMANDS"];
 
 /// What needs another place than a node that runs: the car's computer after a hang, a desk, a screen.
-const ELSEWHERE: [&str; 5] = ["clear-hang", "doctor", "top", "--url", "--token-file"];
+const ELSEWHERE: [&str; 6] =
+    ["acknowledge-alarm", "clear-hang", "doctor", "top", "--url", "--token-file"];
 
 /// A command, and what the page shows below it.
 #[derive(Debug, Default)]

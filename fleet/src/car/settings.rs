@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use elevator_driver::{Building, Direction, Floor, FloorCount};
 
-use crate::dispatch::Kinematics;
+use crate::dispatch::{self, Kinematics};
 use crate::model::{FloorSet, Wear};
 
 /// The settings of a car: its shaft, its times and its limits. `config/node.toml` has the ranges.
@@ -81,7 +81,7 @@ impl Maintenance {
 }
 
 impl CarSettings {
-    pub const BYPASS_LOAD: u8 = 80;
+    pub const BYPASS_LOAD: u8 = dispatch::BYPASS_LOAD;
 
     /// A car may carry its rated load, and a scale is not exact.
     pub const OVERLOAD: u8 = 110;

@@ -6,7 +6,6 @@ use std::time::Duration;
 use elevator_driver::FloorCount;
 
 use super::{CarSituation, HallDemand, able_cars};
-use crate::car::CarSettings;
 use crate::model::{CarPhase, CarView, FloorSet, HallCall};
 
 /// Who is left behind presses this soon after the door has closed.
@@ -58,7 +57,7 @@ fn left_out(call: HallCall, cars: &[&CarSituation]) -> Option<FloorSet> {
             CarPhase::Moving { direction, .. } => direction == call.direction,
             CarPhase::Homing | CarPhase::Opening | CarPhase::Open | CarPhase::Closing => false,
         };
-        let has_room = view.load.is_none_or(|load| load < CarSettings::BYPASS_LOAD);
+        let has_room = view.load.is_none_or(|load| load < super::BYPASS_LOAD);
         is_done && has_room && view.floor == Some(call.floor) && view.elapsed <= AT_ONCE
     };
     let left = cars.iter().map(|car| &car.view).filter(has_left);

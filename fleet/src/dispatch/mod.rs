@@ -144,6 +144,9 @@ pub trait Dispatcher: std::fmt::Debug {
     }
 }
 
+/// From this load on, in per cent of the rated load, a car has no room, unless configured otherwise.
+pub(crate) const BYPASS_LOAD: u8 = 80;
+
 /// Longer waits weigh no more than this.
 const LONGEST_WAIT: Duration = Duration::from_hours(1);
 

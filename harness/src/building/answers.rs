@@ -4,9 +4,14 @@ use std::fs;
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
+use elevator_driver::Building;
+use elevator_driver::vocabulary::show_labels_here;
+use elevator_fleet::json::BuildingForm;
 use elevator_fleet::node::Status;
+use serde_json::Value;
 
 /// How long a node may take to answer.
 const ANSWER_LIMIT: Duration = Duration::from_secs(5);
@@ -27,5 +32,12 @@ pub(super) fn status(data_dir: &Path) -> io::Result<Status> {
     let mut answer = String::new();
     stream.read_to_string(&mut answer)?;
     let body = answer.split_once("\r\n\r\n").map(|(_head, body)| body);
-    Ok(serde_json::from_str(body.unwrap_or_default())?)
+    let said: Value = serde_json::from_str(body.unwrap_or_default())?;
+    // The node says floors by their labels; the simulator takes their indices.
+    let building: Option<BuildingForm> = serde_json::from_value(said["building"].clone()).ok();
+    let building = building.and_then(|form| Building::try_from(form).ok());
+    show_labels_here(building.map(Arc::new));
+    let status = serde_json::from_value(said);
+    show_labels_here(None);
+    Ok(status?)
 }

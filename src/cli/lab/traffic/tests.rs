@@ -18,7 +18,7 @@ fn a_comparison_is_told_by_its_factors() {
     let all = comparison("");
     assert_eq!((all.cells.len(), all.strategies.len(), all.seeds), (24, STRATEGIES.len(), 10));
     let some = comparison("--cells up,A12_up_5,crites-barto --strategies planner --seeds 2");
-    assert_eq!((some.cells.len(), some.strategies.len()), (7, 1));
+    assert_eq!((some.cells.len(), some.strategies.len()), (13, 1));
     let own = comparison("--building B16 --patterns lunch --rates 9.5,13");
     let names: Vec<_> = own.cells.iter().map(ToString::to_string).collect();
     assert_eq!(names, ["B16_lunch_9.5", "B16_lunch_13"]);
