@@ -29,7 +29,7 @@
 //!         nonce: Nonce(1),
 //!     },
 //!     election: ElectionSettings::of(Protocol::LowestIp),
-//!     floors: FloorCount::new(4).ok_or("floors")?,
+//!     building: std::sync::Arc::new(FloorCount::new(4).ok_or("floors")?.into()),
 //!     mesh: MeshTimes::default(),
 //!     car: None,
 //!     climate: ClimateSettings::default(),

@@ -110,7 +110,7 @@ fn an_operator_locks_a_floor_sends_a_car_and_commands_emergency_power() {
     let floor = ("select[name=floor]", "5");
     browser.submit(&[("select[name=car]", "B"), floor, why("a stretcher")]);
     browser.wait_for_text(".notices", "Car B goes to floor 5 with priority");
-    wait_for_api(&browser, "cars", "it.find(({ car }) => car === 'B').priority === 5");
+    wait_for_api(&browser, "cars", "it.find(({ car }) => car === 'B').priority === '5'");
     wait_known(&building, "every node knows of the priority call", priority);
     building.wait("B obeys", |building| building.mode("B") == Some(Mode::Priority));
     browser.write("button.priority", ENTER);
