@@ -170,7 +170,7 @@ impl Driver {
                 cabin.since = now;
             }
             let position = bank.sim.world().position(entity).context("a position")?.value();
-            let place = place(&self.heights, position);
+            let at_floor = place(&self.heights, position);
             let target = car.phase().moving_target().and_then(|stop| bank.floor_of(stop));
             let target = target.and_then(|floor| self.floors.get(usize::from(floor)).copied());
             let phase = match (car.phase(), target) {
@@ -180,16 +180,19 @@ impl Driver {
                 (ElevatorPhase::DoorClosing, _) => CarPhase::Closing,
                 (_, Some(stop_at)) => {
                     let speed = bank.sim.velocity(entity).unwrap_or_default();
-                    let direction = travel(speed, f64::from(stop_at.index()) - place);
-                    let next_stop = self.next_stop(position, speed, direction, stop_at);
+                    let direction = travel(speed, f64::from(stop_at.index()) - at_floor);
+                    let metres = braking(speed, &self.kinematics);
+                    let metres = if direction == Direction::Up { metres } else { -metres };
+                    let first = place(&self.heights, position + metres);
+                    let next_stop = next_stop(first, direction, stop_at, &self.floors);
                     CarPhase::Moving { direction, stop_at, next_stop }
                 }
                 (other, None) => bail!("a car is {other}"),
             };
             let passed = match phase {
-                CarPhase::Moving { direction: Direction::Down, .. } => (place - 1e-6).ceil(),
-                CarPhase::Moving { direction: Direction::Up, .. } => (place + 1e-6).floor(),
-                _ => place.round(),
+                CarPhase::Moving { direction: Direction::Down, .. } => (at_floor - 1e-6).ceil(),
+                CarPhase::Moving { direction: Direction::Up, .. } => (at_floor + 1e-6).floor(),
+                _ => at_floor.round(),
             };
             cabin.floor = at(passed, &self.floors);
             let calls = bank.sim.car_calls(cabin.id).iter();
@@ -221,18 +224,6 @@ impl Driver {
             });
         }
         Ok(situations)
-    }
-
-    /// The nearest floor at which a car can still stop that has not begun to brake for its target.
-    fn next_stop(&self, position: f64, speed: f64, way: Direction, stop_at: Floor) -> Floor {
-        let braking = speed * speed / (2.0 * self.kinematics.acceleration);
-        let metres = braking + speed.abs() / f64::from(TICKS);
-        let reachable = match way {
-            Direction::Up => (place(&self.heights, position + metres) - 1e-6).ceil(),
-            Direction::Down => (place(&self.heights, position - metres) + 1e-6).floor(),
-        };
-        let reachable = at(reachable, &self.floors);
-        if reachable.is_beyond(stop_at, way) { stop_at } else { reachable }
     }
 
     fn plan(&mut self, now: f64, situations: &[CarSituation]) {
@@ -382,6 +373,21 @@ fn go_to(bank: &mut Bank, car: ElevatorId, floor: Floor) -> Result<()> {
 fn travel(speed: f64, way: f64) -> Direction {
     let sign = if speed == 0.0 { way } else { speed };
     if sign < 0.0 { Direction::Down } else { Direction::Up }
+}
+
+/// How far a car of this speed still goes at least, in metres.
+fn braking(speed: f64, kinematics: &Kinematics) -> f64 {
+    speed * speed / (2.0 * kinematics.acceleration) + speed.abs() / f64::from(TICKS)
+}
+
+/// The nearest floor at which the car can still stop that can be at rest at this place at the
+/// earliest, if it has not begun to brake for its target.
+fn next_stop(first: f64, way: Direction, stop_at: Floor, floors: &[Floor]) -> Floor {
+    let reachable = match way {
+        Direction::Up => at((first - 1e-6).ceil(), floors),
+        Direction::Down => at((first + 1e-6).floor(), floors),
+    };
+    if reachable.is_beyond(stop_at, way) { stop_at } else { reachable }
 }
 
 fn at(place: f64, floors: &[Floor]) -> Floor {
