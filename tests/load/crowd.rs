@@ -8,6 +8,7 @@
 
 use std::time::{Duration, Instant};
 
+use elevator_driver::DoorState;
 use elevator_fleet::model::Role;
 use elevator_fleet::wire::NodeState;
 use liftmesh_harness::building::{Building, Line, Machine};
@@ -115,8 +116,14 @@ fn a_crowd_forms_stays_and_follows_the_next_master() {
     let mut crowd = Crowd::start(nodes, cars, line);
     let formed = crowd.wait_until_all_follow(crowd.names[0], FORMED_WITHIN);
     println!("one master {formed:?} after the last start");
-    // The cars find their floors and open their doors once.
-    std::thread::sleep(Duration::from_secs(3));
+    let with_cars = &crowd.names[..usize::from(cars)];
+    crowd.building.wait_in_service(with_cars);
+    crowd.building.wait("every car rests with its door closed", |building| {
+        with_cars.iter().all(|name| {
+            let car = building.car(name);
+            car.driven.is_none() && car.door == DoorState::Closed
+        })
+    });
     let before = crowd.losses_and_changes();
     let (began, used) = (Instant::now(), crowd.processor_times());
     std::thread::sleep(idle);
