@@ -1,5 +1,6 @@
 //! The world: machines, a network, and one agenda.
 
+mod clocks;
 mod events;
 mod inflict;
 mod intruder;
@@ -20,7 +21,7 @@ use std::time::Duration;
 use elevator_driver::{Building, Button, Trip};
 use elevator_fleet::car::CarSettings;
 use elevator_fleet::climate::ClimateSettings;
-use elevator_fleet::dispatch::{Kinematics, WeekTime};
+use elevator_fleet::dispatch::Kinematics;
 use elevator_fleet::model::{FleetName, Mac, Role, Timestamp};
 use elevator_fleet::node::{Action, Identity, MeshTimes, Node, NodeSettings};
 use elevator_fleet::wire::Nonce;
@@ -53,13 +54,6 @@ const CAPACITY: f64 = 13.0;
 /// The secret of a fleet with a key. A forger in the lab does not know it, and has another one.
 const SECRET_OF_THE_LAB: [u8; SECRET] = [0x4c; SECRET];
 const SECRET_OF_A_FORGER: [u8; SECRET] = [0x46; SECRET];
-
-/// The years of the wall clock, in seconds.
-const YEAR: u32 = 31_556_952;
-
-/// How many years pass on the clock of a disk before a world begins, so that a wall clock can be
-/// set back.
-const YEARS_BEFORE: i16 = 200;
 
 /// A building in virtual time.
 #[derive(Debug)]
@@ -288,14 +282,6 @@ impl World {
         self.panel_connects(node);
     }
 
-    /// The clocks of these machines show this local time of the week from here on; they stand still.
-    /// Without it no entry of the schedule holds.
-    pub fn set_local_time(&mut self, nodes: impl IntoIterator<Item = usize>, time: WeekTime) {
-        for node in nodes {
-            self.with(node, |node, now| node.handle_local_time(time, now));
-        }
-    }
-
     pub fn run_for(&mut self, time: Duration) {
         let until = self.now + time;
         while self.step(until) {}
@@ -378,20 +364,6 @@ impl World {
             process.wake = Some(at);
             self.agenda.enter(at, Event::Wake { node, incarnation });
         }
-    }
-
-    /// What the wall clock of a node shows, in seconds since 1970-01-01.
-    pub(super) fn wall_clock_of(&self, node: usize) -> u32 {
-        let years = self.machines[node].wrong_years;
-        let wrong = u32::from(years.unsigned_abs()) * YEAR;
-        let right = self.unix_seconds();
-        if years < 0 { right.saturating_sub(wrong) } else { right.saturating_add(wrong) }
-    }
-
-    /// The same, as the time that gives a restored order its age.
-    pub(super) fn disk_clock_of(&self, node: usize) -> Duration {
-        let years = YEARS_BEFORE + i16::from(self.machines[node].wrong_years);
-        self.now + Duration::from_secs(u64::from(years.unsigned_abs()) * u64::from(YEAR))
     }
 
     pub(super) fn note(&mut self, machine: usize, note: Note) {

@@ -1,5 +1,6 @@
 //! One flight: from the command to run until the drive reports that the car is at rest.
 
+use std::iter::successors;
 use std::time::Duration;
 
 use elevator_driver::{Direction, DriveFeedback, Floor};
@@ -392,10 +393,19 @@ impl Car {
                 let ahead = self.settings.floors.next(next, direction);
                 let from = ahead.filter(|_| self.position == Some(next)).unwrap_or(next);
                 let target = self.sweep().first_from(from, direction);
-                target.or_else(|| self.parking_stop(from, direction)).unwrap_or(from)
+                let target = target.or_else(|| self.parking_stop(from, direction));
+                target.unwrap_or_else(|| self.nearest_stop(from, direction, stop_at))
             }
             Some(_) | None => stop_at,
         }
+    }
+
+    /// Where a flight that nobody needs any more ends.
+    fn nearest_stop(&self, from: Floor, direction: Direction, stop_at: Floor) -> Floor {
+        let floors = self.settings.floors;
+        let ahead = successors(Some(from), |floor| floors.next(*floor, direction));
+        let mut before = ahead.take_while(|floor| *floor != stop_at);
+        before.find(|floor| self.serves(*floor)).unwrap_or(stop_at)
     }
 
     /// Stops at once for a reason outside the drive, which voids the evidence against it (H1).

@@ -177,9 +177,14 @@ impl Car {
         self.supervision.locked_out.keys().copied()
     }
 
+    /// Whether its door opens there. At other floors it may come to rest by chance only.
+    fn serves(&self, floor: Floor) -> bool {
+        !self.settings.unserved.contains(floor)
+    }
+
     /// Whether it can't stop there, ever or for now.
     fn leaves_out(&self, floor: Floor) -> bool {
-        self.settings.unserved.contains(floor) || self.supervision.is_locked_out(floor)
+        !self.serves(floor) || self.supervision.is_locked_out(floor)
     }
 
     #[must_use]

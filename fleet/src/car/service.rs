@@ -165,7 +165,7 @@ impl Car {
     /// Nobody is locked into a car that is out of service.
     pub(super) fn let_out(&mut self, now: Timestamp) {
         match (self.state, self.inputs.floor) {
-            (OperatingState::Idle { .. }, Some(floor)) if self.may_open() => {
+            (OperatingState::Idle { .. }, Some(floor)) if self.may_open() && self.serves(floor) => {
                 self.state = OperatingState::AtDoor(DoorCycle::begin(floor, now));
             }
             (OperatingState::AtDoor(cycle), Some(_)) => {

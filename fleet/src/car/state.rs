@@ -221,10 +221,10 @@ impl Car {
         } else {
             self.holds_open(floor)
         };
-        // One that is held since before the car was at rest counts; one that is stuck until it nudged
-        // does not.
+        // One that is held since before the car was at rest counts; one that is stuck until it
+        // nudged does not.
         let is_wanted = after == Closed::Freely && self.is_door_open_pressed();
-        if is_open || waits || is_wanted {
+        if is_open || (waits || is_wanted) && self.serves(floor) {
             return OperatingState::AtDoor(DoorCycle::begin(floor, now));
         }
         let may_open = match after {
@@ -254,7 +254,8 @@ impl Car {
 
     /// Where the car goes from `floor`: to its stops, or without any to where it is to wait. After
     /// a fault of its drive it stays for a while, and then goes at least to the next floor, to
-    /// prove that it can.
+    /// prove that it can. It also leaves a floor that it does not serve, so that its riders get
+    /// out, unless somebody drives it.
     pub(super) fn next_departure(
         &self,
         sweep: &StopSet,
@@ -266,8 +267,10 @@ impl Car {
         }
         let departure = sweep.departure(floor, self.first_direction(), self.older);
         let proves = self.supervision.strikes.is_proving() && self.mode() == Mode::InService;
+        let is_driven = self.is_switched_off() || self.mode() == Mode::FireService;
+        let leaves = proves || !is_driven && !self.serves(floor);
         departure
-            .or_else(|| proves.then(|| self.proving_run(floor)).flatten())
+            .or_else(|| leaves.then(|| self.proving_run(floor)).flatten())
             .or_else(|| self.parking_departure(floor, now))
     }
 
@@ -293,7 +296,8 @@ impl Car {
             return OperatingState::Idle { after: Closed::Freely };
         }
         // Passengers get off a car that may not continue for a while.
-        if self.supervision.strikes.until().is_some() || self.is_switched_off() {
+        let is_detained = self.supervision.strikes.until().is_some() || self.is_switched_off();
+        if is_detained && self.serves(floor) {
             return OperatingState::AtDoor(DoorCycle::begin(floor, now));
         }
         OperatingState::Idle { after: Closed::Freely }

@@ -53,7 +53,7 @@ impl Kinematics {
         self.flight(f64::from(floors) * self.floor_height)
     }
 
-    /// The longest time from rest to rest over so many adjacent storeys, one or more, where floors
+    /// The longest time from rest to rest over this many adjacent storeys, one or more, where floors
     /// have these heights, in millimetres and ascending. If there are fewer, it is over as many of
     /// the tallest one.
     #[must_use]
@@ -116,7 +116,7 @@ pub(super) struct TravelTimes {
 
 impl TravelTimes {
     pub(super) fn new(kinematics: &Kinematics, building: &Building) -> Self {
-        let heights: Vec<u32> = building.landings().iter().map(|landing| landing.height).collect();
+        let heights = building.heights();
         // Equal storeys have few distances.
         let mut known = BTreeMap::new();
         let mut time =
@@ -285,7 +285,7 @@ mod tests {
         assert_eq!([left(1, 3, 0), left(1, 3, 3), left(3, 1, 3)], [11, 9, 9]);
         // From floor 0 it is at rated speed at floor 2, 8 m up, after 5.5 s.
         assert_eq!(left(2, 3, 6), 6);
-        let heights: Vec<u32> = building.landings().iter().map(|it| it.height).collect();
+        let heights = building.heights();
         assert_seconds(car.longest_flight(&heights, 1), 8.0);
         assert_seconds(car.longest_flight(&heights, 2), 11.0);
         assert_seconds(car.longest_flight(&heights[..2], 2), 5.123_106);

@@ -128,8 +128,9 @@ impl From<Assignments> for Plan {
 /// A strategy that assigns hall calls to cars (F17).
 ///
 /// Under any strategy, each call of `demand` is assigned if some car [can
-/// serve](Predictor::can_serve) it, and [suits](HallDemand::suits) it, and only to such a car (O7). The result does not depend on the
-/// order of the slices, and feeding it back as [`HallDemand::assigned`] does not change it.
+/// serve](Predictor::can_serve) it, and [suits](HallDemand::suits) it, and only to such a car (O7).
+/// The result does not depend on the order of the slices, and feeding it back as
+/// [`HallDemand::assigned`] does not change it.
 ///
 /// A destination call stays with the car that its passenger was told, as long as that one can serve
 /// it. The [`Planner`] knows where its passenger gets off; the other strategies take it as a call

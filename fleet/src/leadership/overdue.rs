@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use elevator_driver::FloorCount;
+use elevator_driver::Building;
 
 use crate::dispatch::Predictor;
 use crate::model::{CarView, HallCall, NodeId, Timestamp};
@@ -25,7 +25,7 @@ const STAGGER: Duration = Duration::from_secs(1);
 #[derive(Debug, Clone)]
 pub(crate) struct Bank<'a> {
     pub(crate) own: &'a NodeId,
-    pub(crate) floors: FloorCount,
+    pub(crate) building: &'a Building,
     /// The open hall calls, each with its car if the node of that car is heard.
     pub(crate) calls: BTreeMap<HallCall, Option<NodeId>>,
     /// The cars of this node's group, ordered by address. Not used while no call is open.
@@ -36,7 +36,10 @@ impl Bank<'_> {
     /// The cars that could serve this call besides the one to which it is assigned.
     fn helpers(&self, call: HallCall) -> impl Iterator<Item = &NodeId> {
         let assigned = self.calls.get(&call).and_then(Option::as_ref);
-        let able = self.cars.iter().filter(move |(_, view)| serves(view, call));
+        let able = self.cars.iter().filter(move |(car, view)| {
+            let goes_on = self.building.goes_on(car.as_str(), call.floor, call.direction);
+            goes_on && Predictor::can_serve(view) && view.reaches(call)
+        });
         able.map(|(name, _)| name).filter(move |name| Some(*name) != assigned)
     }
 
@@ -44,10 +47,6 @@ impl Bank<'_> {
         let rank = self.helpers(call).position(|name| name == self.own)?;
         u32::try_from(rank).ok()
     }
-}
-
-fn serves(view: &CarView, call: HallCall) -> bool {
-    Predictor::can_serve(view) && view.reaches(call)
 }
 
 /// The calls that are watched, and those that this node's car has taken over.
@@ -67,9 +66,9 @@ struct Wait {
 }
 
 impl Wait {
-    fn due(&self, floors: FloorCount) -> Timestamp {
+    fn due(&self, building: &Building) -> Timestamp {
         let (base, floor) = UNSERVED;
-        let unserved = self.open + base + floor * u32::from(floors.get());
+        let unserved = self.open + base + floor * u32::from(building.floors().get());
         self.without_car.map_or(unserved, |since| unserved.min(since + WITHOUT_CAR))
     }
 }
@@ -112,7 +111,7 @@ impl Overdue {
         }
         let is_due = |call: HallCall, wait: &Wait| {
             let rank = bank.rank(call);
-            rank.is_some_and(|rank| now >= wait.due(bank.floors) + STAGGER * rank)
+            rank.is_some_and(|rank| now >= wait.due(bank.building) + STAGGER * rank)
         };
         let due = self.waits.iter().filter(|(call, wait)| is_due(**call, wait));
         let due = due.map(|(call, _)| *call).filter(|call| !self.taken.contains(call));
@@ -127,19 +126,24 @@ impl Overdue {
 
 #[cfg(test)]
 mod tests {
-    use elevator_driver::{Direction, Floor};
+    use elevator_driver::vocabulary::Served;
+    use elevator_driver::{Direction, Floor, FloorCount};
 
     use super::*;
-    use crate::election::testing::name;
+    use crate::election::testing::{floor, name};
 
     const CALL: HallCall = HallCall::new(Floor::BOTTOM, Direction::Up);
 
+    fn floors() -> FloorCount {
+        FloorCount::new(4).expect("floors")
+    }
+
     /// Cars 1 to 3 could serve a call, which is assigned to this car or none.
-    fn bank(own: &NodeId, car: Option<NodeId>) -> Bank<'_> {
+    fn bank<'a>(own: &'a NodeId, car: Option<NodeId>, building: &'a Building) -> Bank<'a> {
         let view = CarView::idle_at(Floor::BOTTOM);
         Bank {
             own,
-            floors: FloorCount::new(4).expect("floors"),
+            building,
             calls: BTreeMap::from([(CALL, car)]),
             cars: (1..=3).map(|car| (name(car), view)).collect(),
         }
@@ -148,7 +152,8 @@ mod tests {
     /// When, in quarters of a second, node `own` takes over the call that is assigned to this car.
     fn taken_after(own: u8, car: Option<u8>) -> Option<u32> {
         let (mut overdue, own) = (Overdue::default(), name(own));
-        let bank = bank(&own, car.map(name));
+        let building = floors().into();
+        let bank = bank(&own, car.map(name), &building);
         (0..1_000).find(|looks| {
             let fresh = overdue.look(&bank, Timestamp::START + LOOK_EVERY * *looks);
             fresh == Some(vec![CALL])
@@ -169,10 +174,35 @@ mod tests {
     fn a_call_that_was_taken_over_is_kept_until_it_is_served() {
         let (mut overdue, own, start) = (Overdue::default(), name(1), Timestamp::START);
         let mut look = |bank: Bank<'_>, after| overdue.look(&bank, start + after);
-        assert_eq!(look(bank(&own, None), Duration::ZERO), None);
-        assert_eq!(look(bank(&own, None), WITHOUT_CAR), Some(vec![CALL]));
-        assert_eq!(look(bank(&own, Some(name(2))), WITHOUT_CAR * 2), None);
-        let served = Bank { calls: BTreeMap::new(), ..bank(&own, None) };
+        let building = floors().into();
+        let bank = |car| bank(&own, car, &building);
+        assert_eq!(look(bank(None), Duration::ZERO), None);
+        assert_eq!(look(bank(None), WITHOUT_CAR), Some(vec![CALL]));
+        assert_eq!(look(bank(Some(name(2))), WITHOUT_CAR * 2), None);
+        let served = Bank { calls: BTreeMap::new(), ..bank(None) };
         assert_eq!(look(served, WITHOUT_CAR * 3), Some(Vec::new()));
+    }
+
+    /// Car 1 goes no further up from there, so car 2 is the first.
+    #[test]
+    fn a_car_that_does_not_go_on_takes_nothing_over() {
+        let call = HallCall::new(floor(1), Direction::Up);
+        let cars =
+            [(1, &[0, 1][..]), (2, &[1, 2]), (3, &[0, 1, 2, 3])].map(|(car, serves)| Served {
+                car: name(car).to_string(),
+                floors: floors().floors().filter(|it| serves.contains(&it.index())).collect(),
+            });
+        let landings = Building::from(floors()).landings().to_vec();
+        let building = Building::new(landings, cars.into()).expect("a building");
+        let taken = |own| {
+            let (mut overdue, own) = (Overdue::default(), name(own));
+            let mut look = |after| {
+                let bank = Bank { calls: [(call, None)].into(), ..bank(&own, None, &building) };
+                overdue.look(&bank, Timestamp::START + after)
+            };
+            look(Duration::ZERO);
+            look(WITHOUT_CAR)
+        };
+        assert_eq!([1, 2, 3].map(taken), [None, Some(vec![call]), None]);
     }
 }

@@ -32,6 +32,7 @@ use crate::model::{
 use crate::settings::{Register, Setting};
 use crate::store::Record;
 use crate::wire::{Beacon, Delta, Echo, Frame, StateTransfer};
+use elevator_driver::vocabulary::Served;
 use elevator_driver::{
     Building, Button, Direction, DoorCommand, DoorState, DriveFeedback, Floor, FloorCount,
     MotorCommand, PanelEvent, PanelInputs,
@@ -90,6 +91,24 @@ fn settings(index: u8, incarnation: u64) -> NodeSettings {
         restored: Restored::default(),
         seed: u64::from(index),
     }
+}
+
+/// The usual building, in which these cars serve these floors only.
+fn zones(cars: &[(u8, &[u8])]) -> Arc<Building> {
+    let served = |(car, floors): &(u8, &[u8])| Served {
+        car: name(*car).to_string(),
+        floors: floors.iter().map(|index| floor(*index)).collect(),
+    };
+    let landings = settings(1, 1).building.landings().to_vec();
+    Arc::new(Building::new(landings, cars.iter().map(served).collect()).expect("a building"))
+}
+
+/// A node whose car serves its zone.
+fn in_zone(index: u8, building: &Arc<Building>, restored: Restored) -> Node {
+    let unserved = building.unserved(name(index).as_str()).collect();
+    let car = Some(CarSettings { unserved, ..CarSettings::new(building.floors()) });
+    let building = building.clone();
+    started(NodeSettings { car, building, restored, ..settings(index, 1) })
 }
 
 /// A node whose car stands at the lowest floor with its door closed, and that moment.
@@ -315,7 +334,12 @@ fn linked() -> (Node, Node, Timestamp) {
 
 fn two_cars() -> (Node, Node, Timestamp) {
     let car = |index| with_car(index, 1, Restored::default(), Timestamp::START);
-    let (mut one, mut two, now) = linked_after(car(1), car(2), 8);
+    with_panels(car(1), car(2))
+}
+
+/// Two linked nodes whose cars stand at the lowest floor.
+fn with_panels(one: Node, two: Node) -> (Node, Node, Timestamp) {
+    let (mut one, mut two, now) = linked_after(one, two, 8);
     for node in [&mut one, &mut two] {
         node.handle_panel(PanelEvent::Connected, now);
         node.see(at_rest(), now);

@@ -113,26 +113,22 @@ impl<'a> Bank<'a> {
         called.chain(sessions).collect()
     }
 
-    /// The car in service that is predicted to open first at a floor, among those that are not
-    /// `busy`; if one is named, that one alone.
+    /// The car in service that is predicted to open first at a floor, of those that `may` be sent.
     pub(crate) fn first_car_to(
         &self,
         floor: Floor,
-        busy: &BTreeSet<NodeId>,
-        named: Option<&NodeId>,
+        may: impl Fn(&NodeId) -> bool,
     ) -> Option<NodeId> {
         let others = self.members.peers().filter_map(|(name, _)| self.car_of_peer(name));
         let mut cars: Vec<_> = self.own_car().into_iter().chain(others).collect();
-        let is_asked_for = |car: &NodeId| named.is_none_or(|named| named == car);
         cars.retain(|(car, view)| {
-            is_asked_for(car) && !busy.contains(car) && !view.locked_out.contains(floor)
+            may(car) && Predictor::can_serve(view) && !view.locked_out.contains(floor)
         });
         // A session in the queue asks for one at each input, as a rule in vain.
         if cars.is_empty() {
             return None;
         }
-        let kinematics = Kinematics::default();
-        let predictor = Predictor::new(kinematics, self.building());
+        let predictor = Predictor::new(Kinematics::default(), self.building());
         let times = self.situations(cars).into_iter().filter_map(|mut situation| {
             situation.car_calls.insert(floor);
             let times = predictor.times(&situation, &BTreeSet::new())?;

@@ -45,9 +45,14 @@ pub(crate) fn command(
     if bank.settings().emergency_power().is_some() {
         return Err(CommandRefused::EmergencyPower);
     }
-    let first = || bank.first_car_to(floor, &bank.cars_with_errands(), None);
+    let first = || first_free_car(bank, floor);
     let chosen = car.cloned().or_else(first).ok_or(CommandRefused::NoCar { floor })?;
     Ok((chosen, PriorityCall { floor, any: car.is_none() }))
+}
+
+fn first_free_car(bank: &Bank<'_>, floor: Floor) -> Option<NodeId> {
+    let busy = bank.cars_with_errands();
+    bank.first_car_to(floor, |car| !busy.contains(car))
 }
 
 impl Priorities {
@@ -61,9 +66,7 @@ impl Priorities {
         let mut calls = bank.settings().priorities();
         let lost = calls.find(|(car, call)| call.any && is_lost(car));
         let Some((car, PriorityCall { floor, .. })) = lost else { return Vec::new() };
-        let Some(next) = bank.first_car_to(floor, &bank.cars_with_errands(), None) else {
-            return Vec::new();
-        };
+        let Some(next) = first_free_car(bank, floor) else { return Vec::new() };
         let call = PriorityCall { floor, any: true };
         vec![Setting::Priority(car.clone(), None), Setting::Priority(next, Some(call))]
     }

@@ -129,14 +129,7 @@ pub(crate) fn open(
     if to == Some(floor) {
         return Err(SessionRefused::SameFloor(floor));
     }
-    let stops: Vec<Floor> = [floor].into_iter().chain(to).collect();
-    let is_served = car.map_or_else(
-        || bank.has_car(|car| bank.serves(car, &stops)),
-        |car| bank.serves(&car, &stops),
-    );
-    if !is_served && stops.iter().any(|floor| bank.building().is_restricted(*floor)) {
-        return Err(SessionRefused::NotServed(stops));
-    }
+    check_served(bank, car.as_ref(), floor, to)?;
     for there in [floor].into_iter().chain(to) {
         check(bank, there, seconds, *access)?;
     }
@@ -159,6 +152,8 @@ pub(crate) fn go_on(
     let session = known.ok_or(SessionRefused::NotOpen)?.clone();
     let seconds = seconds.unwrap_or(session.seconds);
     check(bank, floor, seconds, access)?;
+    let car = session.car().or(session.asked.car.as_ref());
+    check_served(bank, car, floor, None)?;
     let state = match session.state {
         SessionState::Open(car) => SessionState::Coming(car),
         SessionState::Queued | SessionState::Coming(_) | SessionState::Ended(_) => session.state,
@@ -175,6 +170,24 @@ pub(crate) fn end_of(session: &Session) -> SessionEnd {
     let is_on_the_way = |to: Floor| session.floor != to || !is_there;
     let is_early = session.asked.to.is_some_and(is_on_the_way);
     if is_early { SessionEnd::Withdrawn } else { SessionEnd::Done }
+}
+
+/// Whether this car, or without one some car in service, stops where the robot wants to go.
+fn check_served(
+    bank: &Bank<'_>,
+    car: Option<&NodeId>,
+    floor: Floor,
+    to: Option<Floor>,
+) -> Result<(), SessionRefused> {
+    let stops: Vec<Floor> = [floor].into_iter().chain(to).collect();
+    let is_served = match car {
+        Some(car) => bank.serves(car, &stops),
+        None => bank.has_car(|car| bank.serves(car, &stops)),
+    };
+    if !is_served && stops.iter().any(|floor| bank.building().is_restricted(*floor)) {
+        return Err(SessionRefused::NotServed(stops));
+    }
+    Ok(())
 }
 
 fn check(
@@ -346,6 +359,12 @@ impl Sessions {
                 taken.insert(car);
             }
         }
-        bank.first_car_to(session.floor, &taken, session.asked.car.as_ref())
+        let stops: Vec<Floor> = session.to.into_iter().collect();
+        let named = session.asked.car.as_ref();
+        bank.first_car_to(session.floor, |car| {
+            named.is_none_or(|named| named == car)
+                && !taken.contains(car)
+                && bank.serves(car, &stops)
+        })
     }
 }

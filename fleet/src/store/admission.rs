@@ -3,11 +3,11 @@
 
 use std::time::Duration;
 
-use elevator_driver::FloorCount;
+use elevator_driver::Building;
 use serde::{Deserialize, Serialize};
 
 use crate::json::is_zero;
-use crate::model::{Dot, MOST_SEQUENCE, NodeId, Timestamp};
+use crate::model::{Call, Dot, MOST_SEQUENCE, NodeId, Timestamp};
 use crate::seeded::{SeededBug, is_seeded};
 use crate::store::Record;
 
@@ -67,11 +67,18 @@ impl Refusals {
     }
 }
 
-/// Whether such a press can exist in a building with these floors.
-pub(super) fn is_possible(record: &Record, floors: FloorCount) -> bool {
+/// Whether such a press can exist in this building.
+pub(super) fn is_possible(record: &Record, building: &Building) -> bool {
+    let floors = building.floors();
+    let is_served = match &record.call {
+        Call::Car { car, floor } => building.unserved(car.as_str()).all(|it| it != *floor),
+        // Cars that are not listed serve every floor.
+        Call::Hall(_) => true,
+    };
     let is_there = |floor| floor != floors.top() || !is_seeded(SeededBug::TopFloorImpossible);
     record.dot.sequence <= MOST_SEQUENCE
         && record.absorbed.iter().all(|dot| dot.sequence <= MOST_SEQUENCE)
         && record.call.is_within(floors)
         && is_there(record.call.floor())
+        && is_served
 }

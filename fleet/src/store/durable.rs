@@ -1,5 +1,7 @@
 //! What goes to the disk, and what comes back from it.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use super::{Holding, Item, Record, RecordState, Store, admission};
@@ -66,8 +68,8 @@ impl Store {
         let Restored { records, settings, .. } = restored;
         self.merge_settings(settings, None);
         let is_recalled = self.settings.is_fire_recalled();
-        let floors = self.own.floors;
-        let possible = || records.iter().filter(move |it| admission::is_possible(it, floors));
+        let building = Arc::clone(&self.building);
+        let possible = || records.iter().filter(|it| admission::is_possible(it, &building));
         for record in possible() {
             let mut record = record.clone();
             // As if it had been there when the node learned of a recall that is over.

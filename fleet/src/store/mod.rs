@@ -23,8 +23,9 @@ mod settings;
 mod transfers;
 
 use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
 
-use elevator_driver::{Floor, LampSet};
+use elevator_driver::{Building, Floor, LampSet};
 
 use self::admission::Refusals;
 use self::ends::Ends;
@@ -51,6 +52,7 @@ pub use crate::model::{Record, RecordState, Service};
 #[derive(Debug)]
 pub(crate) struct Store {
     own: Hello,
+    building: Arc<Building>,
     sequence: u64,
     orders: OrderStore,
     settings: Settings,
@@ -91,7 +93,12 @@ pub(crate) enum Effect {
 impl Store {
     /// The contents of this node's disk. `rotates`: whether the mastership rotates while all is
     /// well.
-    pub(crate) fn new(own: Hello, restored: &Restored, rotates: bool) -> Self {
+    pub(crate) fn new(
+        own: Hello,
+        building: Arc<Building>,
+        restored: &Restored,
+        rotates: bool,
+    ) -> Self {
         let mut settings = Settings::default();
         for register in &restored.settings {
             settings.merge(register.clone());
@@ -103,7 +110,7 @@ impl Store {
         let mut effects = VecDeque::new();
         let records = restored.records.iter();
         let (possible, impossible): (Vec<_>, Vec<_>) =
-            records.partition(|record| admission::is_possible(record, own.floors));
+            records.partition(|record| admission::is_possible(record, &building));
         for record in &possible {
             store.merge((*record).clone(), Timestamp::START);
         }
@@ -115,7 +122,7 @@ impl Store {
         for order in store.orders().filter(|_| has_lamps) {
             promise.record(order.dot, &own.node, Holding::Durable);
         }
-        // With more floors, they were possible.
+        // In another building they were possible.
         if !impossible.is_empty() {
             let count = impossible.len();
             let what = format!("{count} orders on the disk are impossible: ignoring them");
@@ -123,6 +130,7 @@ impl Store {
         }
         Self {
             own,
+            building,
             sequence: 0,
             orders: store,
             settings,

@@ -301,7 +301,7 @@ impl Store {
     fn admits(&mut self, peer: &NodeId, record: &Record, now: Timestamp) -> bool {
         let recalls = self.orders.recalls().saturating_add(JUMP);
         let is_ahead = matches!(record.state, RecordState::Open { recall, .. } if recall > recalls);
-        if is_ahead || self.is_invented(record) || !is_possible(record, self.own.floors) {
+        if is_ahead || self.is_invented(record) || !is_possible(record, &self.building) {
             self.refuse(peer, record.dot, Refusal::Impossible, now);
             return false;
         }

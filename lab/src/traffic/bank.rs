@@ -11,7 +11,7 @@ use elevator_fleet::car::{Car, CarEvent, CarSettings, ServedCall, Stops};
 use elevator_fleet::dispatch::{
     Bank as Situation, CarSituation, Destinations, Dispatcher, HallDemand, Plan,
 };
-use elevator_fleet::model::{CarView, FloorSet, HallCall, NodeId, Timestamp};
+use elevator_fleet::model::{FloorSet, HallCall, NodeId, Timestamp};
 use elevator_simulator::SimulatedCar;
 use elevator_simulator::building::{Action, Building, Crowd, Landed, Passenger};
 
@@ -57,7 +57,6 @@ pub(super) struct Cabin {
     reported: Option<PanelInputs>,
     sent: (MotorCommand, DoorCommand),
     calls: BTreeSet<Floor>,
-    unserved: Vec<Floor>,
     /// The calls or the plan have changed since the control learned of them.
     news: bool,
     seen: Landed,
@@ -213,7 +212,7 @@ impl Bank {
         }
         let now = Timestamp::after_start(self.now);
         self.cabins.iter().zip(&self.planned_for).any(|(cabin, then)| {
-            let mut view = cabin.view(now);
+            let mut view = cabin.control.view(now);
             view.elapsed = then.view.elapsed;
             view != then.view || cabin.calls != then.car_calls
         })
@@ -223,7 +222,7 @@ impl Bank {
         let now = Timestamp::after_start(self.now);
         let situation = |cabin: &Cabin| CarSituation {
             car: cabin.name.clone(),
-            view: cabin.view(now),
+            view: cabin.control.view(now),
             car_calls: cabin.calls.clone(),
         };
         let situations: Vec<_> = self.cabins.iter().map(situation).collect();
@@ -300,12 +299,12 @@ impl Cabin {
         settings.nudge_after = Duration::from_mins(9);
         settings.door_blocked_after = Duration::from_mins(10);
         let layout = building.layout();
-        let heights: Vec<u32> = layout.landings().iter().map(|it| it.height).collect();
-        settings.nominal_flight = kinematics(building).longest_flight(&heights, 1);
+        settings.nominal_flight = kinematics(building).longest_flight(&layout.heights(), 1);
         settings.bypass_load = building.bypass_load;
         // People leave before they overload a car.
         settings.overload = u8::MAX;
         let floors = building.floors.floors();
+        settings.unserved = floors.filter(|floor| !building.serves(number, *floor)).collect();
         let mut cabin = Self {
             name: NodeId::new(&format!("car-{number}"))?,
             reported: None,
@@ -313,7 +312,6 @@ impl Cabin {
             car,
             control: Car::new(settings),
             calls: BTreeSet::new(),
-            unserved: floors.filter(|floor| !building.serves(number, *floor)).collect(),
             news: false,
             seen: Landed { floor: None, door: DoorState::Closed, lantern: None },
             way: None,
@@ -324,14 +322,6 @@ impl Cabin {
         cabin.control.handle_panel(&PanelEvent::Connected, Timestamp::START);
         cabin.read(Duration::ZERO);
         Ok(cabin)
-    }
-
-    fn view(&self, now: Timestamp) -> CarView {
-        let mut view = self.control.view(now);
-        for floor in &self.unserved {
-            view.locked_out.insert(*floor);
-        }
-        view
     }
 
     /// Lets the control of the car react to its panel and its calls. Returns whether it did.

@@ -43,13 +43,6 @@ impl World {
         self.now
     }
 
-    /// What a wall clock shows, in seconds since 1970-01-01: a world begins on 2026-05-01 at noon.
-    #[must_use]
-    pub fn unix_seconds(&self) -> u32 {
-        let passed = u32::try_from(self.now.as_secs()).unwrap_or(u32::MAX);
-        1_777_636_800_u32.saturating_add(passed)
-    }
-
     /// How often each kind of fault was inflicted so far, by [`Fault::kind`](crate::Fault::kind).
     #[must_use]
     pub fn inflicted(&self) -> &BTreeMap<&'static str, u64> {

@@ -57,8 +57,7 @@ fn ask(floors: u8, random: &mut Rng) -> Option<Asked> {
     let to = random.u8(0..floors);
     match random.u8(0..3) {
         0 => Some(Asked::Press(node, Button::Car(floor(from)))),
-        1 if from > 0 => Some(Asked::Press(node, Button::Hall(floor(from), Direction::Down))),
-        1 => Some(Asked::Press(node, Button::Hall(floor(from), Direction::Up))),
+        1 => Some(Asked::Press(node, Button::Hall(floor(from), random.choice(Direction::BOTH)?))),
         _ => Some(Asked::Trip(node, Trip::new(floor(from), floor(to))?)),
     }
 }

@@ -3,8 +3,8 @@ use std::time::Duration;
 use elevator_driver::{Button, Direction, DoorState, KeySwitch};
 
 use super::shaft::{Event, World, floor};
-use crate::car::{CarEvent, CarSettings, Errand, ServedCall, SessionLeg};
-use crate::model::{Mode, Unavailable};
+use crate::car::{Car, CarEvent, CarSettings, Errand, Press, ServedCall, SessionLeg};
+use crate::model::{FloorSet, Mode, Unavailable};
 use crate::settings::{RequestId, SessionEnd};
 
 #[test]
@@ -42,6 +42,51 @@ fn car_taken_out_of_service_lets_people_out_at_the_next_floor_and_stays_closed()
     world.assert_at(2, DoorState::Closed);
     world.key = KeySwitch::Normal;
     world.run_until("all served", World::is_quiet);
+}
+
+/// A car that serves the lowest floor and the two highest ones, for a minute after each of these.
+#[test]
+fn a_car_opens_only_at_floors_that_it_serves() {
+    let unserved: FloorSet = [1, 2, 3].map(floor).into_iter().collect();
+    let switched_off: Event = |world| {
+        world.press_car(5);
+        world.run_until("past floor 1", |w| w.car.indicator() == Some(floor(1)));
+        world.key = KeySwitch::OutOfService;
+    };
+    let withdrawn: Event = |world| {
+        world.press_car(5);
+        world.run_until("past floor 1", |w| w.car.indicator() == Some(floor(1)));
+        world.car_calls.clear();
+        world.update_stops();
+    };
+    let door_open: Event = |world| world.hold(true, false);
+    let recalled: Event = |world| world.car.set_command(Mode::FireRecall, world.now);
+    let out_of_service: Event = |world| {
+        world.car.set_command(Mode::OutOfService, world.now);
+        assert_eq!(world.car.handle_press(floor(4), world.now), Press::Command);
+    };
+    let overloaded: Event = |world| world.load = Some(120);
+    let cases = [
+        ("switched off in flight", World::at(0).settled(), switched_off, 4),
+        ("without its call", World::at(0).settled(), withdrawn, 4),
+        ("found between floors", World::above(1), door_open, 0),
+        ("found at a floor", World::at(1), door_open, 0),
+        ("recalled", World::at(3), recalled, 0),
+        ("out of service", World::at(3), out_of_service, 4),
+        ("overloaded", World::at(1), overloaded, 0),
+    ];
+    for (what, mut world, happens, ends_at) in cases {
+        world.car = Car::new(CarSettings { unserved, ..world.car.settings().clone() });
+        world.reconnect();
+        world.run(20);
+        happens(&mut world);
+        for _ in 0..600 {
+            world.tick();
+            let at = world.floor().filter(|_| world.door != DoorState::Closed);
+            assert!(at.is_none_or(|at| !unserved.contains(at)), "{what}: open at {at:?}");
+        }
+        assert_eq!(world.floor(), Some(floor(ends_at)), "{what}");
+    }
 }
 
 #[test]

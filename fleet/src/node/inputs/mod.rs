@@ -67,9 +67,9 @@ impl Node {
         }
         let leadership = Leadership::new(election, &hello, health, term, mesh);
         let rule = leadership.profile().link_rule;
-        let peers = Peers::new(hello.clone(), building, identity.link_port, mesh, rule);
+        let peers = Peers::new(hello.clone(), building.clone(), identity.link_port, mesh, rule);
         let rotates = leadership.profile().rotates;
-        let store = Store::new(hello.clone(), &restored, rotates);
+        let store = Store::new(hello.clone(), building, &restored, rotates);
         let (settings, own) = (store.settings(), &hello.node);
         cabin.change_car(|car| car.restore_fire_key(fire_key(settings, own)));
         if settings.emergency_power().is_some() {

@@ -32,9 +32,8 @@ impl Node {
     /// In a fire recall the buttons place no orders (ASME A17.1, phase I).
     pub(in crate::node) fn press(&mut self, button: Button, now: Timestamp) -> Press {
         let call = Call::of_button(button, &self.hello.node);
-        let is_served = unserved(&self.bank(now), &call).is_none();
         if let Button::Car(floor) = button
-            && is_served
+            && unserved(&self.bank(now), &call).is_none()
         {
             // A lock holds against calls: a command in a fire or in a car out of service passes it.
             let bank = self.bank(now);

@@ -123,7 +123,7 @@ impl Node {
         let calls = self.store.hall_calls().into_iter();
         let bank = Bank {
             own: &self.hello.node,
-            floors: self.hello.floors,
+            building: self.peers.membership.building(),
             calls: calls.map(|call| (call, car(call))).collect(),
             cars: self.cars_under(master, now),
         };

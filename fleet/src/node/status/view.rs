@@ -36,12 +36,12 @@ pub enum FollowedCall {
 }
 
 impl Node {
-    /// The node's identity and configuration, as sent to peers.
     #[must_use]
     pub fn building(&self) -> &Building {
         self.peers.membership.building()
     }
 
+    /// The node's identity and configuration, as sent to peers.
     #[must_use]
     pub fn hello(&self) -> &Hello {
         &self.hello

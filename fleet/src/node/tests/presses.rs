@@ -78,6 +78,39 @@ fn a_press_that_keeps_the_door_open_is_absorbed() {
     assert_eq!(press(&mut node, Button::Car(floor(0)), now), Ok(Pressed::Absorbed));
 }
 
+/// While car 2 is not heard, car 1 alone could serve a call.
+#[test]
+fn a_press_is_refused_with_the_reason_that_the_building_gives() {
+    let building = zones(&[(1, &[0, 1]), (2, &[1, 2, 3])]);
+    let (mut node, now) = settled(in_zone(1, &building, Restored::default()));
+    let no_car = |call, floors: &[u8]| {
+        let floors = floors.iter().map(|index| floor(*index)).collect();
+        Err(OrderRefused::NoCarServes { call: Call::Hall(call), floors })
+    };
+    let up = HallCall::new(floor(1), Direction::Up);
+    let trip_up = HallCall::to(floor(0), floor(2)).expect("a trip");
+    let not_served = Err(OrderRefused::NotServed { call: ride(2), floor: floor(2) });
+    assert_eq!(press(&mut node, Button::Car(floor(2)), now), not_served);
+    assert_eq!(press(&mut node, Button::Hall(floor(1), Direction::Up), now), no_car(up, &[1]));
+    assert_eq!(tell(&mut node, trip(0, 2), now), no_car(trip_up, &[0, 2]));
+    assert_eq!(node.open_calls(), []);
+    for button in [Button::Car(floor(1)), Button::Hall(floor(1), Direction::Down)] {
+        assert!(matches!(press(&mut node, button, now), Ok(Pressed::Order(_))), "{button}");
+    }
+}
+
+/// Otherwise their lamps would be lit, and their car would not park, until the next fire recall.
+#[test]
+fn car_calls_from_before_the_building_changed_are_ignored() {
+    let (mut node, now) = cabin(1);
+    for to in [2, 3] {
+        node.push(Button::Car(floor(to)), now);
+    }
+    let restored = node.written(now);
+    let building = zones(&[(1, &[0, 1, 2]), (2, &[0, 1, 2, 3])]);
+    assert_eq!(in_zone(1, &building, restored).open_calls(), [ride(2)]);
+}
+
 /// Only at rest, and once the lamp is lit: a contact that bounces cancels nothing.
 #[test]
 fn a_second_press_cancels_a_car_call_where_that_is_configured() {

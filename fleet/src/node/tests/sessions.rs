@@ -105,6 +105,21 @@ fn a_robot_asks_for_more_time_and_repeats_its_requests() {
     assert_eq!(node.handle_session(&request(3, 0), later), Err(SessionRefused::Reused));
 }
 
+/// Car 1 is the first at floor 0, but goes to floor 1 only.
+#[test]
+fn a_session_gets_a_car_that_goes_where_its_robot_does() {
+    let building = zones(&[(1, &[0, 1]), (2, &[0, 1, 2, 3])]);
+    let car = |index| in_zone(index, &building, Restored::default());
+    let (mut one, _, now) = with_panels(car(1), car(2));
+    one.handle_session(&trip(1, 3), now).expect("room");
+    assert_eq!(state(&one, 1), SessionState::Coming(name(2)));
+    let asked = Asked { car: Some(name(1)), ..request(2, 0).asked };
+    one.handle_session(&SessionRequest { asked, ..request(2, 0) }, now).expect("room");
+    assert_eq!(state(&one, 2), SessionState::Coming(name(1)));
+    let next = one.handle_session_floor(id(2), floor(2), None, BY_ROBOT, now);
+    assert_eq!(next, Err(SessionRefused::NotServed(vec![floor(2)])));
+}
+
 /// A trip: the door is held open at both ends. A robot that rolls in slowly asks for more time, and
 /// is taken along all the same. A trip that ends before its floor is withdrawn.
 #[test]
