@@ -241,8 +241,9 @@ thread_local! {
 }
 
 /// From now on the whole process shows and reads floors by the labels of this building, as it would
-/// numbers by those of a country. Before, floors show their index.
+/// numbers by those of a country, this thread too. Before, floors show their index.
 pub fn show_labels(building: &Arc<Building>) {
+    show_labels_here(None);
     let building = Some(building).filter(|building| building.has_names()).cloned();
     *SHOWN.write().unwrap_or_else(PoisonError::into_inner) = building;
 }
