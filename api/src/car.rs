@@ -32,8 +32,8 @@ pub struct Car {
     /// Where it is, or the last floor it passed; null until it has found one.
     #[schema(value_type = Option<String>)]
     pub floor: Option<Floor>,
-    /// The estimated position in floors above the lowest, computed from the kinematics between two sensors. Null if
-    /// it can't be estimated.
+    /// The estimated position in floors above the lowest, computed from the kinematics between two
+    /// sensors. Null if it can't be estimated.
     pub position: Option<f64>,
     /// The estimated speed in floors a second, negative downwards, 0 at rest.
     pub speed: f64,

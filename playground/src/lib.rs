@@ -66,7 +66,7 @@ pub enum Site {
     /// Equal floors, which every car serves.
     #[default]
     Plain,
-    /// Floors B2 B1 G 1 … 8, of which only the last car goes below G.
+    /// Floors B2 B1 G 1 … 8; only the last car goes below G.
     CarPark,
 }
 

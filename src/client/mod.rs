@@ -22,7 +22,7 @@ use axum::body::{Body, Bytes, to_bytes};
 use axum::http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST};
 use axum::http::{HeaderValue, Method, Request, Response, StatusCode};
 use elevator_driver::Floor;
-use elevator_driver::vocabulary::{show_labels, show_labels_here};
+use elevator_driver::vocabulary::show_labels;
 use elevator_fleet::json::{BuildingForm, CallForm};
 use elevator_fleet::model::{Call, NodeId};
 use elevator_fleet::node::{Access, Command, OrderStatus, Status, Taken};
@@ -85,11 +85,6 @@ type Opened = (Response<Incoming>, Driver);
 #[derive(Debug, Deserialize)]
 struct Named {
     node: NodeId,
-}
-
-#[derive(Debug, Deserialize)]
-struct Building {
-    building: BuildingForm,
 }
 
 #[derive(Debug, Deserialize)]
@@ -159,10 +154,8 @@ impl Client {
     /// From now on this process shows and reads floors by the labels of the node's building.
     pub(crate) fn with_labels(self) -> Self {
         // What keeps a node from answering, the next request reports.
-        if let Ok(Building { building }) = self.get("/api/v1/fleet")
-            && let Ok(building) = building.try_into()
-        {
-            show_labels(&Arc::new(building));
+        if let Ok(fleet) = self.get::<Value>("/api/v1/fleet") {
+            show(fleet.get("building"));
         }
         self
     }
@@ -392,14 +385,20 @@ impl Client {
     }
 }
 
-/// Reads what a node says of itself, with the labels of its building.
+/// Reads what a node says of itself, with the labels of its building: this process shows them.
 fn named<T: DeserializeOwned>(
     said: &Value,
     building: Option<&Value>,
 ) -> Result<T, serde_json::Error> {
-    let building = building.and_then(|it| BuildingForm::deserialize(it).ok()?.try_into().ok());
-    show_labels_here(building.map(Arc::new));
+    show(building);
     T::deserialize(said)
+}
+
+fn show(building: Option<&Value>) {
+    let building = building.and_then(|it| BuildingForm::deserialize(it).ok()?.try_into().ok());
+    if let Some(building) = building {
+        show_labels(&Arc::new(building));
+    }
 }
 
 /// `Authorization` with a token, which no formatter shows.

@@ -86,6 +86,7 @@ mod tests {
     use elevator_driver::vocabulary::Landing;
 
     use super::*;
+    use crate::config::Sources;
 
     const STREET: &str = "\
 [[floors]]
@@ -142,5 +143,52 @@ serves = [\"G\", \"1\"]
             let expected = format!("building.toml:{message}");
             assert!(error.starts_with(&expected), "{error:?} instead of {expected:?}");
         }
+    }
+
+    #[test]
+    fn the_last_of_the_sources_names_the_building() {
+        let directory = tempfile::tempdir().unwrap();
+        let place = |name: &str| directory.path().join(name);
+        let write = |name: &str, text: &str| std::fs::write(place(name), text).unwrap();
+        write("building.toml", STREET);
+        write("other.toml", &STREET.replace("\"B1\"", "\"01\""));
+        let node = |more: &str| {
+            let lines = "address = \"127.0.0.1\"\nbroadcast = \"127.255.255.255:46100\"\n\
+                         data_dir = \"data\"\npanel = \"tcp://127.0.0.1:1\"\n";
+            write("node.toml", &format!("{lines}{more}\n"));
+        };
+        let sources = |flag: Option<&str>, variable: Option<&str>| Sources {
+            file: Some(place("node.toml")),
+            variables: variable
+                .map(|it| ("LIFTMESH__BUILDING".into(), place(it).into()))
+                .into_iter()
+                .collect(),
+            flags: flag
+                .map(|it| ("building", place(it).display().to_string()))
+                .into_iter()
+                .collect(),
+        };
+        let floor = "[service]\nrecall_floor";
+        node(&format!("car = \"A\"\nbuilding = \"building.toml\"\n{floor} = \"B1\""));
+        let (_, settings) = sources(None, None).check().unwrap();
+        assert_eq!(settings.car.recall_floor, Floor::BOTTOM);
+        for (flag, variable, message) in [
+            (Some("other.toml"), Some("building.toml"), "recall_floor = \"B1\" is wrong"),
+            (None, Some("other.toml"), "recall_floor = \"B1\" is wrong"),
+            (None, Some("none.toml"), "can't be read; `building` names it"),
+        ] {
+            let errors = sources(flag, variable).check().unwrap_err();
+            let [error] = errors.iter().collect::<Vec<_>>()[..] else { panic!("{errors}") };
+            assert!(error.to_string().contains(message), "{error}");
+        }
+        node(&format!("car = \"A\"\nbuilding = \"other.toml\"\n{floor} = \"01\""));
+        let (values, _) = sources(None, None).check().unwrap();
+        assert!(values.to_string().contains("recall_floor = \"01\" "), "it is no number");
+        node("car = \"A\"\nbuilding = 5");
+        let errors = sources(None, None).check().unwrap_err();
+        assert_eq!(errors.iter().count(), 1, "{errors}");
+        // Of the cars that the building lists, a control unit is none.
+        node("role = \"control-unit\"\nunit = \"attic\"\nbuilding = \"building.toml\"");
+        assert!(sources(None, None).check().is_ok());
     }
 }

@@ -31,12 +31,6 @@ impl Findings {
         self.errors.push(ConfigError::Wrong { origin, key: key.path, value, right });
     }
 
-    /// Without the building nothing that names a floor can be checked.
-    pub(super) fn add_building(&mut self, error: ConfigError) {
-        self.wrong.insert("building");
-        self.add_unread(error);
-    }
-
     fn add_unread(&mut self, error: ConfigError) {
         self.unread = true;
         self.errors.push(error);

@@ -86,13 +86,8 @@ impl Sources {
 
     fn gather(&self) -> Result<(Effective, Findings), ConfigErrors> {
         let mut findings = Findings::default();
-        let building = match self.building().transpose() {
-            Ok(building) => building,
-            Err(error) => {
-                findings.add_building(error);
-                None
-            }
-        };
+        // Without the building nothing that names a floor can be checked.
+        let building = self.building().transpose()?;
         // Values that name a floor are read with its labels.
         show_labels_here(building.clone());
         let file = match &self.file {

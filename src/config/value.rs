@@ -83,7 +83,9 @@ impl Kind {
     /// A value as a file writes it.
     #[must_use]
     pub(crate) fn written(self, value: &str) -> String {
-        let is_bare = self.is_bare && !(self.is_quoted && value.parse::<u8>().is_err());
+        // TOML has no number 01.
+        let is_number = || value.parse::<u8>().is_ok_and(|number| number.to_string() == value);
+        let is_bare = self.is_bare && (!self.is_quoted || is_number());
         if is_bare { value.to_owned() } else { format!("{value:?}") }
     }
 }

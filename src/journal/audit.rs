@@ -7,7 +7,6 @@
 use std::collections::BTreeMap;
 use std::time::SystemTime;
 
-use elevator_driver::Floor;
 use elevator_fleet::model::NodeId;
 use elevator_fleet::node::FleetKeysStatus;
 use redb::{
@@ -18,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::tables::{self, ReadError};
-use crate::latch::{Evidence, Hang, Latch, PROGRAM, wall};
+use crate::latch::{Evidence, Hang, Label, Latch, PROGRAM, wall};
 
 /// Number from 1 on → record (JSON, so that programs of other versions can read it).
 pub(super) const AUDIT: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("audit");
@@ -79,7 +78,7 @@ pub(crate) enum AuditEvent {
     /// Somebody with a right of access released a locked floor in the car of this node.
     Release {
         account: Account,
-        floor: Floor,
+        floor: Label,
         seconds: u64,
     },
     FleetKeys {

@@ -78,12 +78,13 @@ pub struct Hang {
     pub(crate) evidence: Evidence,
 }
 
-/// What was known when a car hung. Floors count from 0, times are in seconds.
+/// What was known when a car hung. Times are in seconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub(crate) struct Evidence {
     /// The floor of its stop; absent while homing, or if it was told to stop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) floor: Option<u8>,
+    #[schema(value_type = Option<String>, example = "5")]
+    pub(crate) floor: Option<Label>,
     /// Where it was going, or went last.
     #[schema(value_type = String, example = "up")]
     pub(crate) direction: Direction,
@@ -101,7 +102,42 @@ pub(crate) struct Evidence {
     pub(crate) not_stopped: bool,
     /// The last floor sensor seen, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) last_sensor: Option<u8>,
+    #[schema(value_type = Option<String>, example = "2")]
+    pub(crate) last_sensor: Option<Label>,
+}
+
+/// The label that a floor had, for readers that don't know the building. Older programs wrote the
+/// index.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Written")]
+pub(crate) struct Label(String);
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Written {
+    Label(String),
+    Index(u8),
+}
+
+impl From<Written> for Label {
+    fn from(written: Written) -> Self {
+        match written {
+            Written::Label(label) => Self(label),
+            Written::Index(index) => Self(index.to_string()),
+        }
+    }
+}
+
+impl From<Floor> for Label {
+    fn from(floor: Floor) -> Self {
+        Self(floor.to_string())
+    }
+}
+
+impl fmt::Display for Label {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
 }
 
 /// How a latch came to be on disk.
@@ -242,13 +278,13 @@ impl From<&HangEvidence> for Evidence {
     fn from(evidence: &HangEvidence) -> Self {
         let seconds = |time: std::time::Duration| (time.as_secs_f64() * 1000.0).round() / 1000.0;
         Self {
-            floor: evidence.floor.map(Floor::index),
+            floor: evidence.floor.map(Label::from),
             direction: evidence.direction,
             expected_s: seconds(evidence.expected),
             actual_s: seconds(evidence.actual),
             flights_off_target: evidence.cause.flights(),
             not_stopped: evidence.cause == HangCause::NotStopped,
-            last_sensor: evidence.last_sensor.map(Floor::index),
+            last_sensor: evidence.last_sensor.map(Label::from),
         }
     }
 }
@@ -279,7 +315,7 @@ impl fmt::Display for Latch {
 impl fmt::Display for Evidence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { direction: way, expected_s, actual_s, .. } = self;
-        match self.floor {
+        match &self.floor {
             Some(floor) => write!(f, "on its way {way} to floor {floor}: ")?,
             None if self.not_stopped => f.write_str("told to stop: ")?,
             None => write!(f, "on its way {way} to find a floor: ")?,
@@ -299,7 +335,7 @@ impl fmt::Display for Evidence {
                 "driven for {actual_s:.1} s ({expected_s:.1} s allowed) without a new floor sensor, "
             ),
         }?;
-        match self.last_sensor {
+        match &self.last_sensor {
             Some(floor) => write!(f, "the last was floor {floor}"),
             None => f.write_str("none was seen before"),
         }

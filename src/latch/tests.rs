@@ -1,8 +1,10 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::sync::Arc;
 use std::time::Duration;
 
-use elevator_driver::FloorCount;
+use elevator_driver::vocabulary::{Landing, show_labels_here};
+use elevator_driver::{Building, FloorCount};
 use elevator_fleet::car::HangCause;
 use tempfile::TempDir;
 
@@ -50,6 +52,23 @@ fn a_latch_says_after_a_restart_what_it_said_before() {
     for line in ["cause = \"hang\"", "at = \"1970-01-01T00:00:00.000Z\"", "actual_s = 3.012"] {
         assert!(text.lines().any(|found| found == line), "{line}: {text}");
     }
+}
+
+/// H2: people read labels where no building is known any more, and the indices of older latches.
+#[test]
+fn a_latch_names_floors_by_their_labels() {
+    let labels = ["B2", "B1", "G", "1", "2", "3"].into_iter().zip((0..).step_by(3_000));
+    let landings = labels.map(|(label, height)| Landing { label: label.to_owned(), height });
+    let building = Building::new(landings.collect(), Vec::new()).expect("a building");
+    show_labels_here(Some(Arc::new(building)));
+    let latch = Latch::Hang(hang());
+    show_labels_here(None);
+    let written = text(&latch).expect("a text");
+    let read = |text: &str| parse(text).expect("a latch").to_string();
+    let said = read(&written);
+    assert!(said.contains("up to floor 3: ") && said.ends_with("the last was floor G"), "{said}");
+    let said = read(&written.replace("\"G\"", "2"));
+    assert!(said.ends_with("the last was floor 2"), "{said}");
 }
 
 /// F9: what each kind of hang is called.

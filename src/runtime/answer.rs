@@ -64,7 +64,8 @@ impl Running {
     ) -> Result<(), ReleaseRefused> {
         self.node.handle_release(floor, time, now)?;
         if self.node.settings().is_locked(floor) {
-            let event = AuditEvent::Release { account, floor, seconds: time.as_secs() };
+            let event =
+                AuditEvent::Release { account, floor: floor.into(), seconds: time.as_secs() };
             if let Err(reason) = self.record(event) {
                 warn!(reason, "a release is not in the audit log");
             }

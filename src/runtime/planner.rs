@@ -14,7 +14,8 @@ use tracing::{debug, warn};
 /// The planner gets one request at a time; the latest of the others waits in the loop.
 const PLAN_QUEUE: usize = 1;
 
-/// A plan that takes longer than this is reported when the next one is wanted. Meanwhile the previous plan stays in force.
+/// A plan that takes longer than this is reported when the next one is wanted. Meanwhile the
+/// previous plan stays in force.
 const SLOW: Duration = Duration::from_secs(5);
 
 /// How long a shutdown waits for a plan that is being made.

@@ -1,4 +1,4 @@
-//! Buildings with named floors, of which not every car serves all.
+//! Buildings with named floors, where some cars don't serve every floor.
 
 use std::fs;
 
@@ -56,6 +56,12 @@ fn a_car_park_is_served_by_its_car_and_every_interface_names_floors() {
     assert_eq!((code, said.contains("the car does not serve floor B1")), (Some(1), true), "{said}");
     let (code, said) = ask(&building, "A", "order hall 3 up");
     assert_eq!((code, said.contains("the floors are B1 G 1 2")), (Some(2), true), "{said}");
+    // The node has the labels that it was started with, whatever the file says by now.
+    file(&building, "edited.toml", &CAR_PARK.replace("\"G\"", "\"L\""));
+    let edited = file(&building, "node.toml", "building = \"edited.toml\"\n");
+    let words = format!("order hall G up --wait served --config {}", edited.display());
+    let (code, said) = ask(&building, "A", &words);
+    assert_eq!((code, said.starts_with("hall G up served by ")), (Some(0), true), "{said}");
     let (_, said) = ask(&building, "A", "status --fleet --json");
     let state: Value = serde_json::from_str(&said).unwrap();
     assert_eq!(state["cars"][0]["lift_state"]["available_floors"], json!(["G", "1", "2"]));

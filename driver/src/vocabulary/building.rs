@@ -10,6 +10,9 @@ use super::{Direction, Floor, FloorCount};
 /// The most characters of a label.
 const LONGEST_LABEL: usize = 8;
 
+/// What a label may have beside letters and digits.
+const MARKS: &str = "-+._*";
+
 /// The highest that a floor may be above the one below it, in millimetres.
 const HIGHEST_STOREY: u32 = 200_000;
 
@@ -24,7 +27,7 @@ pub struct Building {
 /// A floor as people know it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Landing {
-    /// What passengers and operators call it: 1 to 8 characters without spaces, such as `B1`.
+    /// What passengers and operators call it, such as `B1`: 1 to 8 letters, digits or `-+._*`.
     pub label: String,
     /// Its height above the lowest floor, in millimetres.
     pub height: u32,
@@ -43,7 +46,7 @@ pub struct Served {
 pub enum BuildingError {
     #[error("a building has 2 to 254 floors, not {0}")]
     Count(usize),
-    #[error("the label {label:?} is wrong; expected 1 to 8 characters without spaces")]
+    #[error("the label {label:?} is wrong; expected 1 to 8 letters, digits or any of {MARKS}")]
     Label { floor: usize, label: String },
     #[error("another floor is labelled {label:?} too")]
     DuplicateLabel { floor: usize, label: String },
@@ -97,7 +100,9 @@ impl Building {
         let count = count.ok_or(BuildingError::Count(landings.len()))?;
         for (floor, landing) in landings.iter().enumerate() {
             let Landing { label, height } = landing;
-            let wrong = |character: char| character.is_whitespace() || character.is_control();
+            // It is part of the ids of calls, and so of addresses and tables.
+            let wrong =
+                |character: char| !character.is_alphanumeric() && !MARKS.contains(character);
             if label.contains(wrong) || !(1..=LONGEST_LABEL).contains(&label.chars().count()) {
                 return Err(BuildingError::Label { floor, label: label.clone() });
             }
@@ -241,8 +246,9 @@ thread_local! {
 }
 
 /// From now on the whole process shows and reads floors by the labels of this building, as it would
-/// numbers by those of a country. Before, floors show their index.
+/// numbers by those of a country, this thread too. Before, floors show their index.
 pub fn show_labels(building: &Arc<Building>) {
+    show_labels_here(None);
     let building = Some(building).filter(|building| building.has_names()).cloned();
     *SHOWN.write().unwrap_or_else(PoisonError::into_inner) = building;
 }
@@ -313,13 +319,19 @@ mod tests {
             Building::new(landings(of), cars).map_err(|error| (error.place(), error.to_string()))
         };
         let labels = |label| wrong(&[("B1", 0), (label, 3_000)], vec![]).unwrap_err();
-        let expected = "expected 1 to 8 characters without spaces";
-        for label in ["", "G 1", "G\t", "basement1", "\u{7}"] {
+        let expected = "expected 1 to 8 letters, digits or any of -+._*";
+        for label in ["", "G 1", "G\t", "basement1", "\u{7}", "P/1", "1%", "a,b", "\u{202e}1"] {
             let (place, message) = labels(label);
             assert_eq!(place, Place::Floor(1));
             assert!(message.ends_with(expected), "{message}");
         }
         assert_eq!(labels("B1").1, "another floor is labelled \"B1\" too");
+        for label in ["-1", "1*", "É", "地下一階"] {
+            assert!(
+                Building::new(landings(&[("B1", 0), (label, 3_000)]), vec![]).is_ok(),
+                "{label}"
+            );
+        }
         assert_eq!(wrong(&[("B1", 0)], vec![]).unwrap_err().0, Place::Whole);
         assert_eq!(wrong(&[("B1", 1), ("G", 2)], vec![]).unwrap_err().0, Place::Floor(0));
         for height in [0, 200_001] {

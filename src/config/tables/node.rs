@@ -81,7 +81,7 @@ impl Node {
         name.cloned().unwrap_or_else(|| check.stand_in::<NodeId>("car"))
     }
 
-    /// The building of the file, or one with so many floors of this height in metres.
+    /// The building of the file, or one with `floors` floors of this height in metres.
     pub(in crate::config) fn building(&self, check: &Checker<'_>, storey: f64) -> Arc<Building> {
         check.building().cloned().unwrap_or_else(|| {
             let floors = self.floors.unwrap_or(CarSettings::default().floors);
@@ -110,7 +110,7 @@ pub(super) fn relate(Tables { node, .. }: &Tables, check: &Checker<'_>) {
     if check.is_usable("role") && node.role == Role::Cabin {
         check.require("panel");
     }
-    if node.building.is_none() {
+    if node.building.is_none() && check.is_usable("building") {
         check.require("floors");
     }
     check.relate(
@@ -118,11 +118,10 @@ pub(super) fn relate(Tables { node, .. }: &Tables, check: &Checker<'_>) {
         &["floors", "building"],
         "left out, because building says it",
     );
-    let name = node.name(check);
+    let cars = check.building().map(|building| building.cars()).unwrap_or_default();
     check.relate(
-        check.building().is_none_or(|building| {
-            let cars = building.cars();
-            cars.is_empty() || cars.iter().any(|served| served.car == name.as_str())
+        node.car.as_ref().is_none_or(|car| {
+            cars.is_empty() || cars.iter().any(|served| served.car == car.as_str())
         }),
         &["car", "building"],
         "one of the cars of the building",

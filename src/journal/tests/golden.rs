@@ -56,13 +56,13 @@ fn audit_records() -> Vec<AuditRecord> {
         node: car("A"),
         program: "0.1.0".to_owned(),
         evidence: Evidence {
-            floor: Some(3),
+            floor: Some(floor(3).into()),
             direction: Direction::Up,
             expected_s: 10.0,
             actual_s: 10.004,
             flights_off_target: None,
             not_stopped: false,
-            last_sensor: Some(1),
+            last_sensor: Some(floor(1).into()),
         },
     };
     let clearing = AuditRecord {
