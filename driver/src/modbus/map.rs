@@ -43,7 +43,6 @@ const ALARM: u16 = 10;
 const HAS_DOOR_BUTTONS: u16 = 11;
 const PRESSES: u16 = 0;
 const FLOOR_SENSOR: u16 = 3;
-const HELD: u16 = 4;
 
 // Input registers.
 pub(super) const ECHO: usize = 0;
@@ -137,12 +136,9 @@ fn number(floor: Option<Floor>) -> u16 {
 /// What a PLC says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Seen {
-    /// Without the stuck buttons.
     pub(super) inputs: PanelInputs,
     /// The presses that wait to be acknowledged.
     pub(super) presses: Acknowledged,
-    /// The buttons that are down.
-    pub(super) held: BTreeSet<Button>,
 }
 
 /// Reads the input registers and all discrete inputs. A door between its two limit switches moves as
@@ -154,7 +150,6 @@ pub(super) fn read(
     door: DoorCommand,
 ) -> Result<Seen, Fault> {
     let is_on = |at: u16| bits.get(usize::from(at)).copied().unwrap_or_default();
-    let down = |bit| buttons(floors, bit).filter(|&(at, _)| is_on(at)).map(|(_, it)| it);
     let exclude = |first, second, what: &str| {
         if is_on(first) && is_on(second) {
             let at = Span(DISCRETE_INPUT, second, 1);
@@ -211,8 +206,9 @@ pub(super) fn read(
         },
         ..PanelInputs::default()
     };
-    let presses = Acknowledged { calls: down(PRESSES).collect(), alarm: is_on(ALARM) };
-    Ok(Seen { inputs, presses, held: down(HELD).collect() })
+    let calls = buttons(floors, PRESSES).filter(|&(at, _)| is_on(at)).map(|(_, button)| button);
+    let presses = Acknowledged { calls: calls.collect(), alarm: is_on(ALARM) };
+    Ok(Seen { inputs, presses })
 }
 
 #[cfg(test)]
@@ -315,10 +311,9 @@ mod tests {
         let none = seen([0, 0, 0xFFFF, 0, 0x7FFF, 0x7FFF], &[], close).unwrap().inputs;
         assert_eq!((none.load, none.climate), (None, Climate::default()));
         let second = buttons_of(floor(1));
-        let Seen { presses, held, .. } = seen(ZEROS, &[10, 24, 26, 29], close).unwrap();
+        let presses = seen(ZEROS, &[10, 24, 26], close).unwrap().presses;
         let calls = [second[0], second[2]].into();
         assert_eq!(presses, Acknowledged { calls, alarm: true });
-        assert_eq!(held, [second[1]].into());
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! What a node writes to a PLC and how it takes the answers, as a pure state machine.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::map::{self, Acknowledged, Seen, Words};
@@ -8,7 +7,7 @@ use super::wire::{Fault, INPUT_REGISTER, Span};
 use crate::interlock::{permitted_door, permitted_motor};
 use crate::vocabulary::{
     Button, DoorCommand, DriveFeedback, Floor, FloorCount, MotorCommand, PanelEvent, PanelInputs,
-    PanelOutputs, STUCK_AFTER,
+    PanelOutputs,
 };
 
 /// How many rounds a PLC may fail to echo the heartbeat, however long they take.
@@ -29,8 +28,6 @@ pub(super) struct Session {
     told: Option<PanelInputs>,
     echo: Echo,
     acknowledged: Acknowledged,
-    /// The buttons that are down, and since when.
-    held: BTreeMap<Button, Duration>,
 }
 
 /// The heartbeat, which is written after the coils of each round. A program that echoes it has
@@ -69,7 +66,6 @@ impl Session {
             told: None,
             echo: Echo::new(0, Duration::ZERO),
             acknowledged: Acknowledged::default(),
-            held: BTreeMap::new(),
         }
     }
 
@@ -144,15 +140,9 @@ impl Session {
         bits: &[bool],
         now: Duration,
     ) -> Result<Vec<PanelEvent>, Fault> {
-        let Seen { inputs, presses, held } = map::read(self.floors, words, bits, self.door)?;
+        let Seen { inputs, presses } = map::read(self.floors, words, bits, self.door)?;
         self.inputs = inputs;
         let is_echoed = self.echo.handle_echo(words[map::ECHO], self.silence, now)?;
-        self.held.retain(|button, _| held.contains(button));
-        for button in held {
-            self.held.entry(button).or_insert(now);
-        }
-        let stuck = self.held.iter().filter(|(_, since)| now >= **since + STUCK_AFTER);
-        self.inputs.stuck = stuck.map(|(&button, _)| button).collect();
         let mut events = Vec::new();
         if !self.is_connected() {
             if !is_echoed {

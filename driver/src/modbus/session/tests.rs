@@ -151,18 +151,6 @@ fn an_alarm_is_reported_once_and_again_after_the_line_was_lost() {
     assert!(bench.round().contains(&PanelEvent::Alarm));
 }
 
-#[test]
-fn a_button_is_stuck_after_ten_seconds() {
-    let mut bench = Bench::connected();
-    bench.on.push(38);
-    assert_eq!(bench.round(), []);
-    bench.session.silence = STUCK_AFTER;
-    bench.now += STUCK_AFTER;
-    let events = bench.round();
-    let [PanelEvent::Inputs(inputs)] = &events[..] else { panic!("{events:?}") };
-    assert_eq!(inputs.stuck, [Button::Car(floor(2))].into());
-}
-
 /// S2
 #[test]
 fn a_program_that_stands_still_or_is_slow_is_told_from_one_that_runs() {
