@@ -192,14 +192,14 @@ fn a_plc_on_a_noisy_serial_line_serves_calls() {
     let device = place.path().join("line");
     let device = device.to_str().expect("a path");
     let mut plc = Plc::start(&python, 2, &["rtu", device]);
-    let building = building(format!("modbus+rtu://{device}?baud=38400&parity=none"));
+    let building = building(format!("modbus+rtu://{device}?baud=38400"));
     plc.serve(&building, 4);
     plc.tell("noise 0.0005");
     for floor in [1, 5, 0] {
         plc.serve(&building, floor);
     }
     plc.tell("noise 0.5");
-    wait_disconnected(&building, &format!("modbus+rtu://{device}?baud=38400&parity=none&unit=1"));
+    wait_disconnected(&building, &format!("modbus+rtu://{device}?baud=38400&unit=1"));
     assert!(!plc.moves());
     plc.tell("repair");
     plc.serve(&building, 3);

@@ -8,13 +8,13 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 use std::{fmt, thread};
 
-use serialport::{ClearBuffer, SerialPort, StopBits, TTYPort};
+use serialport::{ClearBuffer, Parity, SerialPort, TTYPort};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_modbus::client::{self, Client};
 use tokio_modbus::{Error, ExceptionCode, Request, Response, Slave};
 
 use crate::line::dial;
-use crate::url::{ModbusUrl, Parity};
+use crate::url::ModbusUrl;
 
 /// The most coils that one request writes, and the most bits that one reads.
 const MOST_WRITTEN: usize = 1968;
@@ -24,7 +24,7 @@ const MOST_READ: usize = 2000;
 /// single frames.
 const RTU_ATTEMPTS: u32 = 3;
 
-/// The bits of a byte on a serial line, with parity and stop bits.
+/// The bits of a byte on a serial line, with the parity that Modbus has by default and a stop bit.
 const BITS_PER_BYTE: u32 = 11;
 
 /// The silence between two frames on a serial line: 3.5 bytes, but not less than this.
@@ -80,8 +80,8 @@ impl Wire {
     pub(super) fn open(url: &ModbusUrl, limit: Duration) -> Result<Self, Fault> {
         let (port, unit, limit) = match url {
             ModbusUrl::Tcp { host, port, unit } => (Port::tcp(host, *port, limit), *unit, limit),
-            ModbusUrl::Rtu { path, baud, parity, unit } => {
-                (Port::rtu(path, *baud, *parity), *unit, limit / RTU_ATTEMPTS)
+            ModbusUrl::Rtu { path, baud, unit } => {
+                (Port::rtu(path, *baud), *unit, limit / RTU_ATTEMPTS)
             }
         };
         let port = port.map_err(Fault::Unreachable)?;
@@ -195,13 +195,8 @@ impl Port {
         Ok(Self::Tcp(stream))
     }
 
-    fn rtu(path: &str, baud: u32, parity: Parity) -> io::Result<Self> {
-        let (parity, stop_bits) = match parity {
-            Parity::None => (serialport::Parity::None, StopBits::Two),
-            Parity::Even => (serialport::Parity::Even, StopBits::One),
-            Parity::Odd => (serialport::Parity::Odd, StopBits::One),
-        };
-        let port = serialport::new(path, baud).parity(parity).stop_bits(stop_bits).open_native()?;
+    fn rtu(path: &str, baud: u32) -> io::Result<Self> {
+        let port = serialport::new(path, baud).parity(Parity::Even).open_native()?;
         Ok(Self::Rtu { port, baud })
     }
 
