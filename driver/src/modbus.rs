@@ -76,7 +76,7 @@ impl<S: FnMut(PanelEvent)> ModbusLine<S> {
                 retry.reset();
             }
             self.report_lost(&fault);
-            if self.pause(retry.delay()) {
+            if self.inbox.pause(retry.delay(), |outputs| self.session.set_outputs(outputs)) {
                 return;
             }
         }
@@ -93,8 +93,7 @@ impl<S: FnMut(PanelEvent)> ModbusLine<S> {
         self.inbox.publish(self.counters);
         self.session.handle_lost();
         let reason = format!("{}: {fault}", self.url);
-        if self.reported_reason.as_ref() != Some(&reason) {
-            self.reported_reason = Some(reason.clone());
+        if self.reported_reason.replace(reason.clone()).as_ref() != Some(&reason) {
             (self.sink)(PanelEvent::Disconnected(reason));
         }
     }
@@ -145,21 +144,6 @@ impl<S: FnMut(PanelEvent)> ModbusLine<S> {
 
     fn period(&self) -> Duration {
         if self.session.is_busy() { self.settings.poll } else { self.settings.heartbeat }
-    }
-
-    /// Waits, keeping the outputs up to date; `true` if the line is to end.
-    fn pause(&mut self, delay: Duration) -> bool {
-        let end = Instant::now() + delay;
-        while Instant::now() < end {
-            let mail = self.inbox.wait(end);
-            if let Some(outputs) = mail.outputs {
-                self.session.set_outputs(outputs);
-            }
-            if mail.closing {
-                return true;
-            }
-        }
-        false
     }
 }
 
