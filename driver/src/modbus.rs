@@ -103,7 +103,7 @@ impl<S: FnMut(PanelEvent)> ModbusLine<S> {
         let words = wire.read_registers()?;
         let bits = wire.read_inputs(self.bits)?;
         self.session.handle_connected(&words, &bits, self.started.elapsed())?;
-        let mut targets = None;
+        let mut stop_at = None;
         let mut due = Instant::now();
         loop {
             let mail = self.inbox.wait(due);
@@ -115,13 +115,12 @@ impl<S: FnMut(PanelEvent)> ModbusLine<S> {
             }
             let begun = Instant::now();
             let round = self.session.next_round();
-            // The drive has its stop floor before it starts.
-            if targets != Some(round.targets) {
-                wire.write_registers(map::TARGETS, &round.targets)?;
-                targets = Some(round.targets);
+            // The drive has its stop floor before it starts. A stop keeps it, and waits for nothing.
+            if stop_at.replace(round.stop_at) != Some(round.stop_at) {
+                wire.write_registers(map::STOP_AT, &[round.stop_at])?;
             }
             wire.write_coils(&round.coils)?;
-            wire.write_registers(map::HEARTBEAT, &[round.heartbeat])?;
+            wire.write_registers(map::HEARTBEAT, &[round.heartbeat, round.indicator])?;
             let words = wire.read_registers()?;
             let bits = wire.read_inputs(self.bits)?;
             self.handle_answers(&words, &bits)?;

@@ -15,7 +15,7 @@ const SERVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/processes/modbu
 
 /// The address of a floor's car lamp and car button in `docs/MODBUS.md`.
 fn car_bit(floor: u8) -> u64 {
-    18 + 8 * u64::from(floor)
+    18 + 6 * u64::from(floor)
 }
 
 /// The Python that `verify.sh` has given pymodbus, or `None`, having said that it lacks.
@@ -144,8 +144,8 @@ fn a_plc_serves_calls_through_its_faults() {
     }
     for (to, fault, reason) in [
         (5, "slow 0.4", "no answer in time"),
-        (0, "refuse 2 2", "discrete inputs 0 to 63: the PLC refuses with exception 2"),
-        (5, "refuse 15 4", "coils 0 to 63: the PLC refuses with exception 4"),
+        (0, "refuse 2 2", "discrete inputs 0 to 51: the PLC refuses with exception 2"),
+        (5, "refuse 15 4", "coils 0 to 51: the PLC refuses with exception 4"),
         (0, "halt", "input register 0: the heartbeat is not echoed"),
     ] {
         plc.fly(&building, to);

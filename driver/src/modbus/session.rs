@@ -49,9 +49,10 @@ struct Echo {
 /// What is written in a round, in this order.
 #[derive(Debug)]
 pub(super) struct Round {
-    pub(super) targets: [u16; 2],
+    pub(super) stop_at: u16,
     pub(super) coils: Vec<bool>,
     pub(super) heartbeat: u16,
+    pub(super) indicator: u16,
 }
 
 impl Session {
@@ -108,21 +109,19 @@ impl Session {
     /// The values to write next. The motor stops unless the door is known to be closed (S1).
     pub(super) fn next_round(&mut self) -> Round {
         let door = self.echo.opened.is_none().then_some(self.inputs.door);
-        let mut motor = permitted_motor(&self.outputs, door);
+        let motor = permitted_motor(&self.outputs, door);
         if let MotorCommand::Run { stop_at, .. } = motor {
-            if self.floors.contains(stop_at) {
-                self.stop_at = Some(stop_at);
-            } else {
-                motor = MotorCommand::Stop;
-            }
+            self.stop_at = Some(stop_at);
         }
         let drive = self.echo.moved.is_none().then_some(self.inputs.drive);
         self.door = permitted_door(&self.outputs, self.inputs.door, drive);
         self.echo.note_written(motor, self.door);
-        let coils = map::coils(self.floors, &self.outputs, motor, self.door, &self.acknowledged);
-        let indicator = self.outputs.indicator.filter(|&floor| self.floors.contains(floor));
-        let targets = map::targets(self.stop_at, indicator);
-        Round { targets, coils, heartbeat: self.echo.written }
+        Round {
+            stop_at: map::number(self.stop_at),
+            coils: map::coils(self.floors, &self.outputs, motor, self.door, &self.acknowledged),
+            heartbeat: self.echo.written,
+            indicator: map::number(self.outputs.indicator),
+        }
     }
 
     /// The last coils of a connection: the motor stops.

@@ -16,10 +16,6 @@ use tokio_modbus::{Error, ExceptionCode, Request, Response, Slave};
 use crate::line::dial;
 use crate::url::ModbusUrl;
 
-/// The most coils that one request writes, and the most bits that one reads.
-const MOST_WRITTEN: usize = 1968;
-const MOST_READ: usize = 2000;
-
 /// How often a request on a serial line is made before its answer counts as missing: noise damages
 /// single frames.
 const RTU_ATTEMPTS: u32 = 3;
@@ -90,13 +86,8 @@ impl Wire {
     }
 
     pub(super) fn write_coils(&mut self, coils: &[bool]) -> Result<(), Fault> {
-        let mut first = 0;
-        for part in coils.chunks(MOST_WRITTEN) {
-            let at = Span(COIL, first, count(part));
-            self.write(at, &Request::WriteMultipleCoils(first, part.into()))?;
-            first += count(part);
-        }
-        Ok(())
+        let at = Span(COIL, 0, count(coils));
+        self.write(at, &Request::WriteMultipleCoils(0, coils.into()))
     }
 
     pub(super) fn write_registers(&mut self, first: u16, words: &[u16]) -> Result<(), Fault> {
@@ -128,18 +119,11 @@ impl Wire {
 
     /// The first discrete inputs.
     pub(super) fn read_inputs(&mut self, count: u16) -> Result<Vec<bool>, Fault> {
-        let mut inputs = Vec::new();
-        for first in (0..count).step_by(MOST_READ) {
-            let at =
-                Span(DISCRETE_INPUT, first, (count - first).min(self::count(&[(); MOST_READ])));
-            match self.call(at, &Request::ReadDiscreteInputs(first, at.2))? {
-                Response::ReadDiscreteInputs(bits) if bits.len() >= usize::from(at.2) => {
-                    inputs.extend_from_slice(&bits[..usize::from(at.2)]);
-                }
-                _ => return Err(Fault::Garbled(at)),
-            }
+        let at = Span(DISCRETE_INPUT, 0, count);
+        match self.call(at, &Request::ReadDiscreteInputs(0, count))? {
+            Response::ReadDiscreteInputs(bits) if bits.len() >= usize::from(count) => Ok(bits),
+            _ => Err(Fault::Garbled(at)),
         }
-        Ok(inputs)
     }
 
     fn call(&mut self, at: Span, request: &Request<'_>) -> Result<Response, Fault> {
