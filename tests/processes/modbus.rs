@@ -198,10 +198,11 @@ fn a_plc_on_a_noisy_serial_line_serves_calls() {
     for floor in [1, 5, 0] {
         plc.serve(&building, floor);
     }
+    plc.fly(&building, 5);
     plc.tell("noise 0.5");
     wait_disconnected(&building, &format!("modbus+rtu://{device}?baud=38400&unit=1"));
-    assert!(!plc.moves());
+    building.wait("the watchdog stops the motor", |_| !plc.moves());
     plc.tell("repair");
-    plc.serve(&building, 3);
+    plc.wait_served(&building, 5);
     plc.assert_safe();
 }
