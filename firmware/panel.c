@@ -32,7 +32,8 @@ static void handle_drive(struct panel *panel, const uint8_t *body, uint8_t lengt
 {
     if (length < DRIVE_BYTES)
         return;
-    uint16_t acknowledged = (uint16_t)(body[0] << 8 | body[1]);
+    /* Unsigned, as a shift into the sign of an int of 16 bits is undefined. */
+    uint16_t acknowledged = (uint16_t)((unsigned)body[0] << 8 | body[1]);
     uint8_t motor = body[2], floor = body[3], door = body[4], indicator = body[5];
     uint8_t lantern = body[6], stop_lamp = body[7], alarm = body[8], gong = body[9];
     uint8_t light_off = body[10];

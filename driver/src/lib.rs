@@ -44,7 +44,7 @@ pub use boot::draw_boot_id;
 pub use counters::LineCounters;
 #[cfg(feature = "line")]
 pub use line::{LineSettings, OpenError, PanelLine};
-pub use url::{ModbusUrl, PanelUrl, PanelUrlError, Parity};
+pub use url::{ModbusUrl, PanelUrl, PanelUrlError};
 pub use vocabulary::{
     Alarm, Building, BuildingError, Button, Climate, Direction, Display, DoorButtons, DoorCommand,
     DoorState, DriveFeedback, Floor, FloorCount, HallLantern, KeySwitch, Kiosks, LampSet, Lamps,

@@ -76,7 +76,7 @@ impl<S: FnMut(PanelEvent)> ModbusLine<S> {
                 retry.reset();
             }
             self.report_lost(&fault);
-            if self.pause(retry.delay()) {
+            if self.inbox.pause(retry.delay(), |outputs| self.session.set_outputs(outputs)) {
                 return;
             }
         }
@@ -93,8 +93,7 @@ impl<S: FnMut(PanelEvent)> ModbusLine<S> {
         self.inbox.publish(self.counters);
         self.session.handle_lost();
         let reason = format!("{}: {fault}", self.url);
-        if self.reported_reason.as_ref() != Some(&reason) {
-            self.reported_reason = Some(reason.clone());
+        if self.reported_reason.replace(reason.clone()).as_ref() != Some(&reason) {
             (self.sink)(PanelEvent::Disconnected(reason));
         }
     }
@@ -104,7 +103,7 @@ impl<S: FnMut(PanelEvent)> ModbusLine<S> {
         let words = wire.read_registers()?;
         let bits = wire.read_inputs(self.bits)?;
         self.session.handle_connected(&words, &bits, self.started.elapsed())?;
-        let mut targets = None;
+        let mut stop_at = None;
         let mut due = Instant::now();
         loop {
             let mail = self.inbox.wait(due);
@@ -116,13 +115,12 @@ impl<S: FnMut(PanelEvent)> ModbusLine<S> {
             }
             let begun = Instant::now();
             let round = self.session.next_round();
-            // The drive has its stop floor before it starts.
-            if targets != Some(round.targets) {
-                wire.write_registers(map::TARGETS, &round.targets)?;
-                targets = Some(round.targets);
+            // The drive has its stop floor before it starts. A stop keeps it, and waits for nothing.
+            if stop_at.replace(round.stop_at) != Some(round.stop_at) {
+                wire.write_registers(map::STOP_AT, &[round.stop_at])?;
             }
             wire.write_coils(&round.coils)?;
-            wire.write_registers(map::HEARTBEAT, &[round.heartbeat])?;
+            wire.write_registers(map::HEARTBEAT, &[round.heartbeat, round.indicator])?;
             let words = wire.read_registers()?;
             let bits = wire.read_inputs(self.bits)?;
             self.handle_answers(&words, &bits)?;
@@ -145,21 +143,6 @@ impl<S: FnMut(PanelEvent)> ModbusLine<S> {
 
     fn period(&self) -> Duration {
         if self.session.is_busy() { self.settings.poll } else { self.settings.heartbeat }
-    }
-
-    /// Waits, keeping the outputs up to date; `true` if the line is to end.
-    fn pause(&mut self, delay: Duration) -> bool {
-        let end = Instant::now() + delay;
-        while Instant::now() < end {
-            let mail = self.inbox.wait(end);
-            if let Some(outputs) = mail.outputs {
-                self.session.set_outputs(outputs);
-            }
-            if mail.closing {
-                return true;
-            }
-        }
-        false
     }
 }
 

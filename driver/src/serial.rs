@@ -110,7 +110,7 @@ impl<S: FnMut(PanelEvent)> SerialLine<S> {
             }
             self.session.handle_line_lost(reason, self.now());
             self.emit_events();
-            if self.pause(retry.delay()) {
+            if self.inbox.pause(retry.delay(), |outputs| self.session.set_outputs(outputs)) {
                 return;
             }
         }
@@ -216,21 +216,6 @@ impl<S: FnMut(PanelEvent)> SerialLine<S> {
             drop(port.write_all(&bytes));
         }
         End::Closing
-    }
-
-    /// Waits, keeping the outputs up to date; `true` if the line is to end.
-    fn pause(&mut self, delay: Duration) -> bool {
-        let end = Instant::now() + delay;
-        while Instant::now() < end {
-            let mail = self.inbox.wait(end);
-            if let Some(outputs) = mail.outputs {
-                self.session.set_outputs(outputs);
-            }
-            if mail.closing {
-                return true;
-            }
-        }
-        false
     }
 }
 

@@ -109,7 +109,7 @@ impl<S: FnMut(PanelEvent)> TcpLine<S> {
                 retry.reset();
             }
             self.report_lost(&fault);
-            if self.pause(retry.delay()) {
+            if self.inbox.pause(retry.delay(), |outputs| self.car.set_outputs(outputs)) {
                 return;
             }
         }
@@ -125,8 +125,7 @@ impl<S: FnMut(PanelEvent)> TcpLine<S> {
         }
         self.inbox.publish(self.counters);
         let reason = format!("{}:{}: {fault}", self.host, self.port);
-        if self.reported_reason.as_ref() != Some(&reason) {
-            self.reported_reason = Some(reason.clone());
+        if self.reported_reason.replace(reason.clone()).as_ref() != Some(&reason) {
             (self.sink)(PanelEvent::Disconnected(reason));
         }
     }
@@ -305,19 +304,6 @@ impl<S: FnMut(PanelEvent)> TcpLine<S> {
             }
         }
         Ok(())
-    }
-
-    /// Waits, keeping the outputs up to date; `true` if the line is to end.
-    fn pause(&mut self, delay: Duration) -> bool {
-        let end = Instant::now() + delay;
-        while Instant::now() < end {
-            let mail = self.inbox.wait(end);
-            if mail.closing {
-                return true;
-            }
-            self.handle_mail(mail);
-        }
-        false
     }
 }
 

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 /// The address of a panel: `serial:///dev/ttyUSB0?baud=115200`, `tcp://host:port`,
-/// `modbus+tcp://host:port?unit=1` or `modbus+rtu:///dev/ttyUSB0?baud=19200&parity=even&unit=1`.
+/// `modbus+tcp://host:port?unit=1` or `modbus+rtu:///dev/ttyUSB0?baud=19200&unit=1`.
 ///
 /// ```
 /// use elevator_driver::PanelUrl;
@@ -49,25 +49,15 @@ pub enum ModbusUrl {
         /// The unit identifier. Default 1.
         unit: u8,
     },
-    /// Modbus RTU, with eight data bits.
+    /// Modbus RTU, with eight data bits and even parity.
     Rtu {
         /// The device, an absolute path.
         path: String,
         /// Bits per second. Default 19,200.
         baud: u32,
-        /// Default even.
-        parity: Parity,
         /// The PLC's address on the line, 1 to 247. Default 1.
         unit: u8,
     },
-}
-
-/// The parity bit of a byte on a serial line; without one there are two stop bits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Parity {
-    None,
-    Even,
-    Odd,
 }
 
 impl PanelUrl {
@@ -103,8 +93,6 @@ pub enum PanelUrlError {
     Host(String),
     #[error("the port `{0}` is not a number from 1 to 65535")]
     Port(String),
-    #[error("the parity `{0}` is not none, even or odd")]
-    Parity(String),
     #[error("the unit `{0}` is not a number from 1 to 247 (over TCP, from 0 to 255)")]
     Unit(String),
 }
@@ -141,19 +129,17 @@ fn parse_modbus_tcp(rest: &str) -> Result<ModbusUrl, PanelUrlError> {
 }
 
 fn parse_modbus_rtu(rest: &str) -> Result<ModbusUrl, PanelUrlError> {
-    let (path, options) = split_options("modbus+rtu", rest, "baud, parity, unit")?;
-    let Options { baud, parity, unit } = options;
+    let (path, Options { baud, unit }) = split_options("modbus+rtu", rest, "baud, unit")?;
     if !(1..=247).contains(&unit) {
         return Err(PanelUrlError::Unit(unit.to_string()));
     }
     let baud = baud.unwrap_or(ModbusUrl::DEFAULT_BAUD);
-    Ok(ModbusUrl::Rtu { path: parse_path(path)?, baud, parity, unit })
+    Ok(ModbusUrl::Rtu { path: parse_path(path)?, baud, unit })
 }
 
 /// What may follow the question mark of an address.
 struct Options {
     baud: Option<u32>,
-    parity: Parity,
     unit: u8,
 }
 
@@ -164,15 +150,11 @@ fn split_options<'a>(
 ) -> Result<(&'a str, Options), PanelUrlError> {
     let (place, texts) =
         rest.split_once('?').map_or((rest, None), |(place, options)| (place, Some(options)));
-    let mut options = Options { baud: None, parity: Parity::Even, unit: ModbusUrl::DEFAULT_UNIT };
+    let mut options = Options { baud: None, unit: ModbusUrl::DEFAULT_UNIT };
     for option in texts.into_iter().flat_map(|options| options.split('&')) {
         let is_known = |(key, _): &(&str, &str)| known.split(", ").any(|known| known == *key);
         match option.split_once('=').filter(is_known) {
             Some(("baud", speed)) => options.baud = Some(parse_baud(speed)?),
-            Some(("parity", "none")) => options.parity = Parity::None,
-            Some(("parity", "even")) => options.parity = Parity::Even,
-            Some(("parity", "odd")) => options.parity = Parity::Odd,
-            Some(("parity", other)) => return Err(PanelUrlError::Parity(other.to_owned())),
             Some((_unit, number)) => {
                 let unit = number.parse().map_err(|_| PanelUrlError::Unit(number.to_owned()));
                 options.unit = unit?;
@@ -238,20 +220,10 @@ impl fmt::Display for ModbusUrl {
             Self::Tcp { host, port, unit } => {
                 write!(f, "modbus+tcp://{}:{port}?unit={unit}", Bracketed(host))
             }
-            Self::Rtu { path, baud, parity, unit } => {
-                write!(f, "modbus+rtu://{path}?baud={baud}&parity={parity}&unit={unit}")
+            Self::Rtu { path, baud, unit } => {
+                write!(f, "modbus+rtu://{path}?baud={baud}&unit={unit}")
             }
         }
-    }
-}
-
-impl fmt::Display for Parity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::None => "none",
-            Self::Even => "even",
-            Self::Odd => "odd",
-        })
     }
 }
 
@@ -295,7 +267,7 @@ mod tests {
             "tcp://[::1]:15657",
             "modbus+tcp://192.168.1.20:502?unit=1",
             "modbus+tcp://[::1]:1502?unit=255",
-            "modbus+rtu:///dev/ttyUSB0?baud=38400&parity=none&unit=247",
+            "modbus+rtu:///dev/ttyUSB0?baud=38400&unit=247",
         ] {
             assert_eq!(parse(text).unwrap().to_string(), text);
         }
@@ -312,7 +284,7 @@ mod tests {
         assert_eq!(parse("modbus+tcp://plc").unwrap().to_string(), "modbus+tcp://plc:502?unit=1");
         assert_eq!(
             parse("modbus+rtu:///dev/ttyS1").unwrap().to_string(),
-            "modbus+rtu:///dev/ttyS1?baud=19200&parity=even&unit=1"
+            "modbus+rtu:///dev/ttyS1?baud=19200&unit=1"
         );
     }
 
@@ -333,7 +305,5 @@ mod tests {
         for (text, unit) in [("tcp://plc?unit=256", "256"), ("rtu:///dev/ttyS0?unit=0", "0")] {
             assert_eq!(wrong(&format!("modbus+{text}")), PanelUrlError::Unit(unit.to_owned()));
         }
-        let parity = wrong("modbus+rtu:///dev/ttyS0?parity=mark");
-        assert_eq!(parity, PanelUrlError::Parity("mark".to_owned()));
     }
 }

@@ -16,7 +16,8 @@
 #define RING_BYTES 256           /* So that indices of one byte wrap around by themselves. */
 
 struct ring {
-    uint8_t bytes[RING_BYTES];
+    /* Volatile, so that a byte is there before the index that counts it. */
+    volatile uint8_t bytes[RING_BYTES];
     volatile uint8_t first, end; /* Each is written by one side only. */
 };
 

@@ -315,13 +315,16 @@ static void storm(uint32_t steps)
         sensors->stop = rand() % 1000 == 0;
         sensors->alarm = rand() % 4 == 0;
         port.buttons[rand() % BUTTON_KINDS][rand() % CHUNKS] = (uint8_t)rand();
+        /* Now and then the line repeats a number. */
+        uint32_t last = panel.line.last.number, number = rand() % 4 ? ANSWERED + 1 + i : last;
         if (rand() % 30 == 0)
-            receive_random_frame(&panel, ANSWERED + 1 + i);
+            receive_random_frame(&panel, number);
         uint32_t was_driven_at = panel.driven_at;
         bool was_locked = panel.car.door == DOOR_IS_CLOSED;
         step(&panel);
         if (panel.driven_at != was_driven_at)
             fed_at = port.now;
+        check(fed_at != port.now || number != last, "S2: a repeated frame feeds the watchdog", i);
         bool motor = port.motor != NOWHERE, opening = port.door == DOOR_OPEN;
         if (motor)
             moved_at = port.now;

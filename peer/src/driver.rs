@@ -1,9 +1,9 @@
 //! Drives the cars of the simulator under collective control, by the plan of a dispatcher.
 //!
 //! The dispatcher sees what a real bank sees: which hall buttons are lit and since when, each car's
-//! last floor, motion, door, load and car calls. It sees no destination before the passenger is in the car,
-//! and not how many wait behind a button. The simulated passengers press a button again if a car
-//! leaves them behind.
+//! last floor, motion, door, load and car calls. It sees no destination before the passenger is in
+//! the car, and not how many wait behind a button. The simulated passengers press a button again if
+//! a car leaves them behind.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashSet};

@@ -159,6 +159,18 @@ impl Inbox {
         }
     }
 
+    /// Waits, and passes new outputs on; `true` if the line is to end.
+    pub(crate) fn pause(&mut self, delay: Duration, mut set: impl FnMut(PanelOutputs)) -> bool {
+        let end = Instant::now() + delay;
+        loop {
+            let mail = self.wait(end);
+            mail.outputs.into_iter().for_each(&mut set);
+            if mail.closing || Instant::now() >= end {
+                return mail.closing;
+            }
+        }
+    }
+
     pub(crate) fn publish(&self, counters: LineCounters) {
         // A concurrent reader gets the older counters; the next ones follow soon.
         if let Some(mut published) = try_lock(&self.mailbox.counters) {

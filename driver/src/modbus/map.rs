@@ -10,7 +10,7 @@ use crate::vocabulary::{
 
 /// Bits of the car come first, then these many of each floor, from the bottom up.
 const CAR_BITS: u16 = 16;
-const FLOOR_BITS: u16 = 8;
+const FLOOR_BITS: u16 = 6;
 
 // Coils of the car, and of a floor. Those of the buttons are in the order of `buttons_of`.
 const MOTOR_UP: usize = 0;
@@ -43,7 +43,6 @@ const ALARM: u16 = 10;
 const HAS_DOOR_BUTTONS: u16 = 11;
 const PRESSES: u16 = 0;
 const FLOOR_SENSOR: u16 = 3;
-const HELD: u16 = 4;
 
 // Input registers.
 pub(super) const ECHO: usize = 0;
@@ -54,9 +53,9 @@ const TEMPERATURE: usize = 4;
 const ILLUMINANCE: usize = 5;
 pub(super) type Words = [u16; 6];
 
-/// Holding registers: the heartbeat, and the first of those that [`targets`] returns.
+/// Holding registers: the heartbeat with the indicator behind it, and the stop floor.
 pub(super) const HEARTBEAT: u16 = 0;
-pub(super) const TARGETS: u16 = 1;
+pub(super) const STOP_AT: u16 = 2;
 
 /// How many coils, and how many discrete inputs, a PLC has.
 pub(super) fn bits(floors: FloorCount) -> u16 {
@@ -124,25 +123,17 @@ pub(super) fn stop_motor(coils: &mut [bool]) {
     }
 }
 
-/// The stop floor and the floor that the indicator shows.
-pub(super) fn targets(stop_at: Option<Floor>, indicator: Option<Floor>) -> [u16; 2] {
-    [stop_at, indicator].map(number)
-}
-
 /// Registers count floors from 1 at the bottom; 0 is none.
-fn number(floor: Option<Floor>) -> u16 {
+pub(super) fn number(floor: Option<Floor>) -> u16 {
     floor.map_or(0, |floor| u16::from(floor.index()) + 1)
 }
 
 /// What a PLC says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Seen {
-    /// Without the stuck buttons.
     pub(super) inputs: PanelInputs,
     /// The presses that wait to be acknowledged.
     pub(super) presses: Acknowledged,
-    /// The buttons that are down.
-    pub(super) held: BTreeSet<Button>,
 }
 
 /// Reads the input registers and all discrete inputs. A door between its two limit switches moves as
@@ -154,7 +145,6 @@ pub(super) fn read(
     door: DoorCommand,
 ) -> Result<Seen, Fault> {
     let is_on = |at: u16| bits.get(usize::from(at)).copied().unwrap_or_default();
-    let down = |bit| buttons(floors, bit).filter(|&(at, _)| is_on(at)).map(|(_, it)| it);
     let exclude = |first, second, what: &str| {
         if is_on(first) && is_on(second) {
             let at = Span(DISCRETE_INPUT, second, 1);
@@ -211,8 +201,9 @@ pub(super) fn read(
         },
         ..PanelInputs::default()
     };
-    let presses = Acknowledged { calls: down(PRESSES).collect(), alarm: is_on(ALARM) };
-    Ok(Seen { inputs, presses, held: down(HELD).collect() })
+    let calls = buttons(floors, PRESSES).filter(|&(at, _)| is_on(at)).map(|(_, button)| button);
+    let presses = Acknowledged { calls: calls.collect(), alarm: is_on(ALARM) };
+    Ok(Seen { inputs, presses })
 }
 
 #[cfg(test)]
@@ -229,7 +220,7 @@ mod tests {
         let calls = acknowledged.iter().copied().collect();
         let acknowledged = Acknowledged { calls, alarm: !acknowledged.is_empty() };
         let coils = coils(floors(), outputs, outputs.motor, outputs.door, &acknowledged);
-        assert_eq!(coils.len(), 48);
+        assert_eq!(coils.len(), 40);
         coils.iter().enumerate().filter(|(_, on)| **on).map(|(at, _)| at).collect()
     }
 
@@ -255,7 +246,7 @@ mod tests {
             (door(DoorCommand::Nudge), vec![4]),
             (lantern(Direction::Up), vec![6]),
             (lantern(Direction::Down), vec![7]),
-            (lamps, vec![5, 32, 33, 34]),
+            (lamps, vec![5, 28, 29, 30]),
             (PanelOutputs { gong: Some(Direction::Up), ..PanelOutputs::default() }, vec![8]),
             (PanelOutputs { gong: Some(Direction::Down), ..PanelOutputs::default() }, vec![9]),
             (PanelOutputs { alarm: Alarm::Sent, ..PanelOutputs::default() }, vec![10]),
@@ -265,13 +256,12 @@ mod tests {
         for (outputs, expected) in cases {
             assert_eq!(on(&outputs, &[]), expected, "{outputs:?}");
         }
-        assert_eq!(on(&PanelOutputs::default(), &third), [13, 35, 36, 37]);
-        assert_eq!(targets(Some(floor(3)), None), [4, 0]);
-        assert_eq!(bits(testing::floors(254)), 2048);
+        assert_eq!(on(&PanelOutputs::default(), &third), [13, 31, 32, 33]);
+        assert_eq!([Some(floor(3)), None].map(number), [4, 0]);
     }
 
     fn seen(words: Words, on: &[usize], door: DoorCommand) -> Result<Seen, String> {
-        let mut bits = vec![false; 48];
+        let mut bits = vec![false; 40];
         for &at in on {
             bits[at] = true;
         }
@@ -295,7 +285,7 @@ mod tests {
         let down = DriveFeedback::Driven(Direction::Down);
         let at_top = PanelInputs { floor: Some(floor(3)), ..resting.clone() };
         assert_eq!(inputs(&[0]), resting);
-        assert_eq!(inputs(&[0, 43]), at_top);
+        assert_eq!(inputs(&[0, 37]), at_top);
         assert_eq!(inputs(&[0, 2]), PanelInputs { drive: up, ..resting.clone() });
         assert_eq!(inputs(&[0, 3]), PanelInputs { drive: down, ..resting.clone() });
         assert_eq!(
@@ -315,10 +305,45 @@ mod tests {
         let none = seen([0, 0, 0xFFFF, 0, 0x7FFF, 0x7FFF], &[], close).unwrap().inputs;
         assert_eq!((none.load, none.climate), (None, Climate::default()));
         let second = buttons_of(floor(1));
-        let Seen { presses, held, .. } = seen(ZEROS, &[10, 24, 26, 29], close).unwrap();
+        let presses = seen(ZEROS, &[10, 22, 24], close).unwrap().presses;
         let calls = [second[0], second[2]].into();
         assert_eq!(presses, Acknowledged { calls, alarm: true });
-        assert_eq!(held, [second[1]].into());
+    }
+
+    #[test]
+    fn the_addresses_are_those_of_the_document() {
+        let document = include_str!("../../../docs/MODBUS.md");
+        let three = |bit: u16| format!("B+{bit}, B+{}, B+{}", bit + 1, bit + 2);
+        for row in [
+            format!("`B = {CAR_BITS} + {FLOOR_BITS} × floor`"),
+            format!("| {MOTOR_UP}, {MOTOR_DOWN} | motor up, down"),
+            format!("| {HOMING} | homing"),
+            format!("| {DOOR_OPEN}, {DOOR_NUDGE} | door open; close slowly"),
+            format!("| {STOP_LAMP} | lamp of the stop switch"),
+            format!("| {LANTERN_UP}, {LANTERN_DOWN} | lantern up, down"),
+            format!("| {GONG_UP}, {GONG_DOWN} | gong: once for up, twice for down"),
+            format!("| {ALARM_SENT}, {ALARM_ANSWERED}, {LIGHT_OFF} | an alarm was sent;"),
+            format!("| {ALARM_ACKNOWLEDGED} | acknowledged: the press of the alarm"),
+            format!("| {} | lamp of hall up, hall down, car", three(LAMPS)),
+            format!("| {} | acknowledged: the press of hall up", three(ACKNOWLEDGEMENTS)),
+            format!("| {DOOR_IS_CLOSED}, {DOOR_IS_OPEN} | door closed and locked; fully open"),
+            format!("| {MOVES_UP}, {MOVES_DOWN} | the car moves, or its motor is driven, up, down"),
+            format!("| {STOP_SWITCH}, {OBSTRUCTION} | stop switch; something is in the door"),
+            format!("| {DOOR_OPEN_BUTTON}, {DOOR_CLOSE_BUTTON} | the door-open, door-close button"),
+            format!("; {HAS_DOOR_BUTTONS} is on if the car has these buttons"),
+            format!("| {ALARM} | a press of the alarm button waits"),
+            format!("| {} | a press of hall up, hall down, car waits", three(PRESSES)),
+            format!("| B+{FLOOR_SENSOR} | floor sensor"),
+            format!("| {HEARTBEAT}, {} | heartbeat: changes in every round; floor", HEARTBEAT + 1),
+            format!("| {STOP_AT} | stop floor"),
+            format!("| {ECHO} | echo of the heartbeat"),
+            format!("| {NEXT_STOP} | the nearest floor at which"),
+            format!("| {LOAD} | load"),
+            format!("| {KEY} | key switch"),
+            format!("| {TEMPERATURE}, {ILLUMINANCE} | temperature in °C, two's complement; illum"),
+        ] {
+            assert!(document.contains(&row), "missing: {row}");
+        }
     }
 
     #[test]
@@ -333,8 +358,8 @@ mod tests {
             (ZEROS, vec![2, 3], "discrete input 3: on together with 2: the car moves both ways"),
             (
                 ZEROS,
-                vec![19, 43],
-                "discrete input 43: on together with 19: the car is at two floors",
+                vec![19, 37],
+                "discrete input 37: on together with 19: the car is at two floors",
             ),
             (word(1, 5), vec![], "input register 1: 5 is not a floor of this shaft"),
             (word(3, 6), vec![], "input register 3: 6 is not a position of the key switch"),

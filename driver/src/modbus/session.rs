@@ -1,6 +1,5 @@
 //! What a node writes to a PLC and how it takes the answers, as a pure state machine.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::map::{self, Acknowledged, Seen, Words};
@@ -8,7 +7,7 @@ use super::wire::{Fault, INPUT_REGISTER, Span};
 use crate::interlock::{permitted_door, permitted_motor};
 use crate::vocabulary::{
     Button, DoorCommand, DriveFeedback, Floor, FloorCount, MotorCommand, PanelEvent, PanelInputs,
-    PanelOutputs, STUCK_AFTER,
+    PanelOutputs,
 };
 
 /// How many rounds a PLC may fail to echo the heartbeat, however long they take.
@@ -29,8 +28,6 @@ pub(super) struct Session {
     told: Option<PanelInputs>,
     echo: Echo,
     acknowledged: Acknowledged,
-    /// The buttons that are down, and since when.
-    held: BTreeMap<Button, Duration>,
 }
 
 /// The heartbeat, which is written after the coils of each round. A program that echoes it has
@@ -52,9 +49,10 @@ struct Echo {
 /// What is written in a round, in this order.
 #[derive(Debug)]
 pub(super) struct Round {
-    pub(super) targets: [u16; 2],
+    pub(super) stop_at: u16,
     pub(super) coils: Vec<bool>,
     pub(super) heartbeat: u16,
+    pub(super) indicator: u16,
 }
 
 impl Session {
@@ -69,7 +67,6 @@ impl Session {
             told: None,
             echo: Echo::new(0, Duration::ZERO),
             acknowledged: Acknowledged::default(),
-            held: BTreeMap::new(),
         }
     }
 
@@ -112,21 +109,19 @@ impl Session {
     /// The values to write next. The motor stops unless the door is known to be closed (S1).
     pub(super) fn next_round(&mut self) -> Round {
         let door = self.echo.opened.is_none().then_some(self.inputs.door);
-        let mut motor = permitted_motor(&self.outputs, door);
+        let motor = permitted_motor(&self.outputs, door);
         if let MotorCommand::Run { stop_at, .. } = motor {
-            if self.floors.contains(stop_at) {
-                self.stop_at = Some(stop_at);
-            } else {
-                motor = MotorCommand::Stop;
-            }
+            self.stop_at = Some(stop_at);
         }
         let drive = self.echo.moved.is_none().then_some(self.inputs.drive);
         self.door = permitted_door(&self.outputs, self.inputs.door, drive);
         self.echo.note_written(motor, self.door);
-        let coils = map::coils(self.floors, &self.outputs, motor, self.door, &self.acknowledged);
-        let indicator = self.outputs.indicator.filter(|&floor| self.floors.contains(floor));
-        let targets = map::targets(self.stop_at, indicator);
-        Round { targets, coils, heartbeat: self.echo.written }
+        Round {
+            stop_at: map::number(self.stop_at),
+            coils: map::coils(self.floors, &self.outputs, motor, self.door, &self.acknowledged),
+            heartbeat: self.echo.written,
+            indicator: map::number(self.outputs.indicator),
+        }
     }
 
     /// The last coils of a connection: the motor stops.
@@ -144,15 +139,9 @@ impl Session {
         bits: &[bool],
         now: Duration,
     ) -> Result<Vec<PanelEvent>, Fault> {
-        let Seen { inputs, presses, held } = map::read(self.floors, words, bits, self.door)?;
+        let Seen { inputs, presses } = map::read(self.floors, words, bits, self.door)?;
         self.inputs = inputs;
         let is_echoed = self.echo.handle_echo(words[map::ECHO], self.silence, now)?;
-        self.held.retain(|button, _| held.contains(button));
-        for button in held {
-            self.held.entry(button).or_insert(now);
-        }
-        let stuck = self.held.iter().filter(|(_, since)| now >= **since + STUCK_AFTER);
-        self.inputs.stuck = stuck.map(|(&button, _)| button).collect();
         let mut events = Vec::new();
         if !self.is_connected() {
             if !is_echoed {

@@ -50,15 +50,15 @@ fn an_answer_that_is_wrong_is_named_with_address_and_register() {
         (Box::new(|_| pdu(&[3, 2, 0, 0])), "input registers 0 to 5: the answer is garbled"),
         (
             Box::new(move |request| if request[0] == 4 { registers() } else { inputs(1) }),
-            "discrete inputs 0 to 47: the answer is garbled",
+            "discrete inputs 0 to 39: the answer is garbled",
         ),
         (
             Box::new(move |request| match request[0] {
                 4 => registers(),
-                2 => inputs(6),
+                2 => inputs(5),
                 function => pdu(&[function, 0, 0, 0, 1]),
             }),
-            "holding registers 1 to 2: the answer is garbled",
+            "holding register 2: the answer is garbled",
         ),
     ];
     for (answer, reason) in cases {

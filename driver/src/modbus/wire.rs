@@ -8,23 +8,19 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 use std::{fmt, thread};
 
-use serialport::{ClearBuffer, SerialPort, StopBits, TTYPort};
+use serialport::{ClearBuffer, Parity, SerialPort, TTYPort};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_modbus::client::{self, Client};
 use tokio_modbus::{Error, ExceptionCode, Request, Response, Slave};
 
 use crate::line::dial;
-use crate::url::{ModbusUrl, Parity};
-
-/// The most coils that one request writes, and the most bits that one reads.
-const MOST_WRITTEN: usize = 1968;
-const MOST_READ: usize = 2000;
+use crate::url::ModbusUrl;
 
 /// How often a request on a serial line is made before its answer counts as missing: noise damages
 /// single frames.
 const RTU_ATTEMPTS: u32 = 3;
 
-/// The bits of a byte on a serial line, with parity and stop bits.
+/// The bits of a byte on a serial line, with the parity that Modbus has by default and a stop bit.
 const BITS_PER_BYTE: u32 = 11;
 
 /// The silence between two frames on a serial line: 3.5 bytes, but not less than this.
@@ -80,8 +76,8 @@ impl Wire {
     pub(super) fn open(url: &ModbusUrl, limit: Duration) -> Result<Self, Fault> {
         let (port, unit, limit) = match url {
             ModbusUrl::Tcp { host, port, unit } => (Port::tcp(host, *port, limit), *unit, limit),
-            ModbusUrl::Rtu { path, baud, parity, unit } => {
-                (Port::rtu(path, *baud, *parity), *unit, limit / RTU_ATTEMPTS)
+            ModbusUrl::Rtu { path, baud, unit } => {
+                (Port::rtu(path, *baud), *unit, limit / RTU_ATTEMPTS)
             }
         };
         let port = port.map_err(Fault::Unreachable)?;
@@ -90,13 +86,8 @@ impl Wire {
     }
 
     pub(super) fn write_coils(&mut self, coils: &[bool]) -> Result<(), Fault> {
-        let mut first = 0;
-        for part in coils.chunks(MOST_WRITTEN) {
-            let at = Span(COIL, first, count(part));
-            self.write(at, &Request::WriteMultipleCoils(first, part.into()))?;
-            first += count(part);
-        }
-        Ok(())
+        let at = Span(COIL, 0, count(coils));
+        self.write(at, &Request::WriteMultipleCoils(0, coils.into()))
     }
 
     pub(super) fn write_registers(&mut self, first: u16, words: &[u16]) -> Result<(), Fault> {
@@ -128,18 +119,11 @@ impl Wire {
 
     /// The first discrete inputs.
     pub(super) fn read_inputs(&mut self, count: u16) -> Result<Vec<bool>, Fault> {
-        let mut inputs = Vec::new();
-        for first in (0..count).step_by(MOST_READ) {
-            let at =
-                Span(DISCRETE_INPUT, first, (count - first).min(self::count(&[(); MOST_READ])));
-            match self.call(at, &Request::ReadDiscreteInputs(first, at.2))? {
-                Response::ReadDiscreteInputs(bits) if bits.len() >= usize::from(at.2) => {
-                    inputs.extend_from_slice(&bits[..usize::from(at.2)]);
-                }
-                _ => return Err(Fault::Garbled(at)),
-            }
+        let at = Span(DISCRETE_INPUT, 0, count);
+        match self.call(at, &Request::ReadDiscreteInputs(0, count))? {
+            Response::ReadDiscreteInputs(bits) if bits.len() >= usize::from(count) => Ok(bits),
+            _ => Err(Fault::Garbled(at)),
         }
-        Ok(inputs)
     }
 
     fn call(&mut self, at: Span, request: &Request<'_>) -> Result<Response, Fault> {
@@ -195,13 +179,8 @@ impl Port {
         Ok(Self::Tcp(stream))
     }
 
-    fn rtu(path: &str, baud: u32, parity: Parity) -> io::Result<Self> {
-        let (parity, stop_bits) = match parity {
-            Parity::None => (serialport::Parity::None, StopBits::Two),
-            Parity::Even => (serialport::Parity::Even, StopBits::One),
-            Parity::Odd => (serialport::Parity::Odd, StopBits::One),
-        };
-        let port = serialport::new(path, baud).parity(parity).stop_bits(stop_bits).open_native()?;
+    fn rtu(path: &str, baud: u32) -> io::Result<Self> {
+        let port = serialport::new(path, baud).parity(Parity::Even).open_native()?;
         Ok(Self::Rtu { port, baud })
     }
 

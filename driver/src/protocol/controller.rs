@@ -347,8 +347,9 @@ impl ControllerSession {
         }
     }
 
-    /// A press, a request or an alarm, and what it means. One of something that the shaft does not have is
-    /// acknowledged as well: the panel would repeat it for ever, and later presses wait for it.
+    /// A press, a request or an alarm, and what it means. One of something that the shaft does not
+    /// have is acknowledged as well: the panel would repeat it for ever, and later presses wait for
+    /// it.
     fn handle_press(&mut self, sequence: PressSequence, event: PanelEvent, now: Duration) {
         let SessionState::Connected(connection) = &mut self.state else {
             return;

@@ -54,16 +54,10 @@ impl TryFrom<BuildingForm> for Building {
     fn try_from(form: BuildingForm) -> Result<Self, BuildingError> {
         let mut landings = Vec::new();
         for (floor, LandingForm { label, height }) in form.floors.into_iter().enumerate() {
-            let millimetres = (height * 1000.0).round();
-            if !(0.0..=f64::from(u32::MAX)).contains(&millimetres) {
+            if !(0.0..).contains(&height) {
                 return Err(BuildingError::Height { floor, label });
             }
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "in range"
-            )]
-            landings.push(Landing { label, height: millimetres as u32 });
+            landings.push(Landing { label, height: Self::millimetres(height) });
         }
         // A wrong label is named as such, rather than where a car serves it.
         Self::new(landings.clone(), Vec::new())?;

@@ -101,17 +101,19 @@ fn rate_and_mix_are_those_of_the_pattern() {
 
 #[test]
 fn down_traffic_follows_its_rates() {
-    let building = Building::named("crites-barto").expect("a building");
     let traffic = Traffic::Down { arrivals: vec![2.0, 18.0] };
-    let mut counts = [0_u32; 2];
-    for seed in 1..=100 {
-        for passenger in traffic.passengers(&building, seed) {
-            assert_eq!(passenger.to, Floor::BOTTOM);
-            counts[usize::from(passenger.arrival >= secs(300.0))] += 1;
+    for (name, lobby, upper) in [("crites-barto", 0, 9.0), ("car-park", 2, 8.0)] {
+        let building = Building::named(name).expect("a building");
+        let mut counts = [0_u32; 2];
+        for seed in 1..=100 {
+            for passenger in traffic.passengers(&building, seed) {
+                assert!(passenger.to == floor(lobby) && passenger.from > passenger.to);
+                counts[usize::from(passenger.arrival >= secs(300.0))] += 1;
+            }
         }
+        let [slow, fast] = counts.map(|count| f64::from(count) / 100.0 / upper);
+        assert!((slow - 2.0).abs() < 0.16 && (fast - 18.0).abs() < 0.55, "{name}: {slow}, {fast}");
     }
-    let per_seed = counts.map(|count| f64::from(count) / 100.0);
-    assert!((per_seed[0] - 18.0).abs() < 1.5 && (per_seed[1] - 162.0).abs() < 5.0, "{per_seed:?}");
 }
 
 #[test]

@@ -175,7 +175,8 @@ impl Building {
 }
 
 fn down(building: &Building, arrivals: &[f64], random: &mut SplitMix64) -> Vec<Passenger> {
-    let upper = building.floors.get() - 1;
+    let Some(lobby) = building.floors.floor(building.lobby) else { return Vec::new() };
+    let upper = building.floors.top().distance(lobby);
     let mut passengers = Vec::new();
     for (step, &number) in (0_u32..).zip(arrivals) {
         let begins = FIVE_MINUTES.as_secs_f64() * f64::from(step);
@@ -186,8 +187,8 @@ fn down(building: &Building, arrivals: &[f64], random: &mut SplitMix64) -> Vec<P
         }
         let mut arrival = begins + random.exponential(per_second);
         while arrival < ends {
-            let from = building.floors.floor(1 + random.below(upper));
-            passengers.extend(from.map(|from| passenger(arrival, from, Floor::BOTTOM)));
+            let from = building.floors.floor(building.lobby + 1 + random.below(upper));
+            passengers.extend(from.map(|from| passenger(arrival, from, lobby)));
             arrival += random.exponential(per_second);
         }
     }

@@ -29,7 +29,7 @@ DOOR_SPEED = 4.0  # of its way, per s
 class Plc:
     def __init__(self, floors, at):
         self.floors = floors
-        self.bits = 16 + 8 * floors
+        self.bits = 16 + 6 * floors
         self.coils, self.inputs = [False] * self.bits, [False] * self.bits
         self.holding, self.registers = [0] * 3, [0, 0, 0xFFFF, 0, 0x7FFF, 0x7FFF]
         self.position, self.moving, self.door = float(at), 0, 0.0
@@ -47,8 +47,8 @@ class Plc:
         if self.refuse and self.refuse[0] == function:
             return ExcCodes(self.refuse[1])
         if function == 2:
-            for word in range(self.bits // 16 + self.bits % 16 // 8):
-                part = self.inputs[16 * word : 16 * word + 16]
+            for word, first in enumerate(range(0, self.bits, 16)):
+                part = self.inputs[first : first + 16]
                 registers[word] = sum(on << bit for bit, on in enumerate(part))
         elif function == 4:
             registers[:6] = self.registers
@@ -81,10 +81,10 @@ class Plc:
         self.registers[0:2] = [self.heartbeat, self.next_stop()]
         self.inputs[0:4] = [self.door == 0, self.door == 1, self.moving > 0, self.moving < 0]
         for floor in range(self.floors):
-            self.inputs[16 + 8 * floor + 3] = self.sensor() == floor
+            self.inputs[16 + 6 * floor + 3] = self.sensor() == floor
 
     def drive(self, passed, direction, homing):
-        stop_at = None if homing else self.holding[1] - 1
+        stop_at = None if homing else self.holding[2] - 1
         is_there = self.sensor() is not None if homing else self.position == stop_at
         self.moving = 0 if is_there else direction
         before = self.position

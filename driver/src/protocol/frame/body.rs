@@ -156,7 +156,8 @@ impl Frame for PanelFrame {
     }
 }
 
-/// As much of a text as a field of a [`Display`] frame can carry: 32 bytes, cut at a character boundary.
+/// As much of a text as a field of a [`Display`] frame can carry: 32 bytes, cut at a character
+/// boundary.
 #[must_use]
 pub fn cut(text: &str) -> &str {
     &text[..text.floor_char_boundary(DISPLAY_BYTES)]
