@@ -156,7 +156,7 @@ pub enum Kept {
 )]
 pub struct Refusal {
     pub(crate) data_dir: PathBuf,
-    pub(crate) latch: Latch,
+    pub(crate) latch: Box<Latch>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -257,7 +257,7 @@ pub(crate) fn remedy(data_dir: &Path) -> String {
 
 impl Refusal {
     pub(crate) fn new(data_dir: &Path, latch: Latch) -> Self {
-        Self { data_dir: data_dir.to_owned(), latch }
+        Self { data_dir: data_dir.to_owned(), latch: Box::new(latch) }
     }
 }
 

@@ -98,7 +98,7 @@ fn a_damaged_latch_refuses_the_start_as_well() {
         let directory = directory();
         fs::write(directory.path().join(FILE), damaged).expect("written");
         let refusal = check(directory.path()).expect_err("refused");
-        assert!(matches!(refusal.latch, Latch::Unreadable { .. }), "{damaged:?}: {refusal:?}");
+        assert!(matches!(*refusal.latch, Latch::Unreadable { .. }), "{damaged:?}: {refusal:?}");
         let command = format!("clear-hang --operator NAME --reason TEXT --data-dir {}", {
             directory.path().display()
         });

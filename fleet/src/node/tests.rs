@@ -108,7 +108,7 @@ fn in_zone(index: u8, building: &Arc<Building>, restored: Restored) -> Node {
     let unserved = building.unserved(name(index).as_str()).collect();
     let car = Some(CarSettings { unserved, ..CarSettings::new(building.floors()) });
     let building = building.clone();
-    started(NodeSettings { car, building, restored, ..settings(index, 1) })
+    started(NodeSettings { building, car, restored, ..settings(index, 1) })
 }
 
 /// A node whose car stands at the lowest floor with its door closed, and that moment.
