@@ -183,7 +183,7 @@ impl CallReport {
         let (state, reason) = match &session.state {
             SessionState::Queued => (CallState::BeingAllocated, None),
             SessionState::Coming(car) | SessionState::Open(car) => {
-                let there = Call::Car { car: car.clone(), floor: to };
+                let there = Call::ride(car, to);
                 let is_soon = session.floor == to && is_about_to_serve(status, car, &there);
                 (if is_soon { CallState::ServedSoon } else { CallState::BeingServed }, None)
             }

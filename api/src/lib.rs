@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 use std::time::{Duration, SystemTime};
 
-use elevator_driver::{Floor, FloorCount};
+use elevator_driver::{Floor, FloorCount, Side};
 use elevator_fleet::election::Detail;
 use elevator_fleet::json::{BuildingForm, NodeStateForm};
 use elevator_fleet::model::{Call, CarPhase, CarView, FleetName, HallCall, Mode, NodeId, Role};
@@ -290,10 +290,7 @@ fn is_about_to_serve(status: &Status, car: &NodeId, call: &Call) -> bool {
 }
 
 fn serves_next(view: &CarView, call: &Call) -> bool {
-    let floor = match call {
-        Call::Hall(hall) => hall.floor,
-        Call::Car { floor, .. } => *floor,
-    };
+    let floor = call.floor();
     match view.phase {
         CarPhase::Moving { stop_at, .. } => stop_at == floor,
         CarPhase::Opening | CarPhase::Open => view.floor == Some(floor),
@@ -301,13 +298,23 @@ fn serves_next(view: &CarView, call: &Call) -> bool {
     }
 }
 
-/// The name of a call, such as `hall-3-up`, `destination-0-3` or `car-A-5`.
+/// The name of a call, such as `hall-3-up`, `destination-0-3` or `car-A-5`; of one at a rear entrance
+/// `rear-hall-3-up` or `rear-car-A-5`.
 #[must_use]
 pub fn id_of(call: &Call) -> String {
     match call {
         Call::Hall(HallCall { floor, to: Some(to), .. }) => format!("destination-{floor}-{to}"),
-        Call::Hall(HallCall { floor, direction, to: None }) => format!("hall-{floor}-{direction}"),
-        Call::Car { car, floor } => format!("car-{car}-{floor}"),
+        Call::Hall(HallCall { floor, direction, side, .. }) => {
+            format!("{}hall-{floor}-{direction}", prefix(*side))
+        }
+        Call::Car { car, floor, side } => format!("{}car-{car}-{floor}", prefix(*side)),
+    }
+}
+
+fn prefix(side: Side) -> &'static str {
+    match side {
+        Side::Front => "",
+        Side::Rear => "rear-",
     }
 }
 
@@ -323,7 +330,7 @@ fn rounded(value: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use elevator_driver::Direction;
-    use elevator_fleet::model::{Availability, FloorSet};
+    use elevator_fleet::model::{Availability, FloorSet, Shut};
 
     use super::*;
 
@@ -337,6 +344,7 @@ mod tests {
             load: None,
             locked_out: FloorSet::default(),
             mode: Mode::InService,
+            shut: Shut::default(),
         }
     }
 
@@ -355,7 +363,7 @@ mod tests {
         let calls = [
             Call::Hall(HallCall::new(floor(3), Direction::Down)),
             Call::Hall(HallCall::to(floor(3), floor(0)).unwrap()),
-            Call::Car { car: NodeId::new("A").unwrap(), floor: floor(3) },
+            Call::ride(&NodeId::new("A").unwrap(), floor(3)),
         ];
         for call in &calls {
             for (phase, at, soon) in [

@@ -8,7 +8,7 @@ use elevator_driver::{Direction, Floor, FloorCount};
 use elevator_fleet::car::CarSettings;
 use elevator_fleet::dispatch::{Bank, CarSituation, Dispatcher, HallDemand, Kinematics, Planner};
 use elevator_fleet::model::{
-    Availability, CarPhase, CarView, FloorSet, HallCall, Mode, NodeId, Timestamp,
+    Availability, CarPhase, CarView, FloorSet, HallCall, Mode, NodeId, Shut, Timestamp,
 };
 
 use crate::samples::Figure;
@@ -62,6 +62,7 @@ fn cars() -> Vec<CarSituation> {
             load: Some(0),
             locked_out: FloorSet::default(),
             mode: Mode::default(),
+            shut: Shut::default(),
         },
         car_calls: BTreeSet::new(),
     };

@@ -3,13 +3,15 @@
 //! The controller ensures S1 by itself, and so should every panel. Each back end also refuses
 //! commands that would violate it.
 
-use crate::vocabulary::{DoorCommand, DoorState, DriveFeedback, MotorCommand, PanelOutputs};
+use crate::vocabulary::{
+    DoorCommand, DoorState, DriveFeedback, MotorCommand, PanelInputs, PanelOutputs,
+};
 
 /// The motor command to send: a stop, unless the door is known to be closed and is not commanded to
 /// open (S1).
 #[must_use]
 pub fn permitted_motor(outputs: &PanelOutputs, door: Option<DoorState>) -> MotorCommand {
-    if door == Some(DoorState::Closed) && outputs.door != DoorCommand::Open {
+    if door == Some(DoorState::Closed) && outputs.door.opens().is_none() {
         outputs.motor
     } else {
         MotorCommand::Stop
@@ -21,10 +23,12 @@ pub fn permitted_motor(outputs: &PanelOutputs, door: Option<DoorState>) -> Motor
 #[must_use]
 pub fn permitted_door(
     outputs: &PanelOutputs,
-    door: DoorState,
+    inputs: &PanelInputs,
     drive: Option<DriveFeedback>,
 ) -> DoorCommand {
-    if door == DoorState::Closed && drive != Some(DriveFeedback::Stopped) {
+    let is_closed = inputs.door == DoorState::Closed
+        || outputs.door.opens().is_some_and(|side| side != inputs.side);
+    if is_closed && drive != Some(DriveFeedback::Stopped) {
         DoorCommand::Close
     } else {
         outputs.door
@@ -59,13 +63,17 @@ mod tests {
     #[test]
     fn a_closed_door_opens_only_at_rest_and_an_open_one_is_not_slammed() {
         let open = outputs(DoorCommand::Open);
-        let driven = DriveFeedback::Driven(Direction::Up);
-        assert_eq!(permitted_door(&open, DoorState::Closed, Some(driven)), DoorCommand::Close);
-        assert_eq!(permitted_door(&open, DoorState::Closed, None), DoorCommand::Close);
-        assert_eq!(permitted_door(&open, DoorState::Opening, Some(driven)), DoorCommand::Open);
-        assert_eq!(
-            permitted_door(&open, DoorState::Closed, Some(DriveFeedback::Stopped)),
-            DoorCommand::Open
-        );
+        let driven = Some(DriveFeedback::Driven(Direction::Up));
+        let seen = |door| PanelInputs { door, ..PanelInputs::default() };
+        let permitted = |door, drive| permitted_door(&open, &seen(door), drive);
+        assert_eq!(permitted(DoorState::Closed, driven), DoorCommand::Close);
+        assert_eq!(permitted(DoorState::Closed, None), DoorCommand::Close);
+        assert_eq!(permitted(DoorState::Opening, driven), DoorCommand::Open);
+        let stopped = Some(DriveFeedback::Stopped);
+        assert_eq!(permitted(DoorState::Closed, stopped), DoorCommand::Open);
+        // The other door is closed.
+        let rear = outputs(DoorCommand::OpenRear);
+        let rear = |drive| permitted_door(&rear, &seen(DoorState::Opening), drive);
+        assert_eq!([rear(driven), rear(stopped)], [DoorCommand::Close, DoorCommand::OpenRear]);
     }
 }

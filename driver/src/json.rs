@@ -2,21 +2,32 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::vocabulary::{Button, Direction, Floor};
+use crate::vocabulary::{Button, Direction, Entrance, Floor, Side};
 
-/// A button: `{"kind":"hall","floor":"3","direction":"up"}` or `{"kind":"car","floor":"2"}`.
+/// A button: `{"kind":"hall","floor":"3","direction":"up"}` or `{"kind":"car","floor":"2"}`, at a
+/// rear entrance with `"side":"rear"`.
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub(crate) enum ButtonForm {
-    Hall { floor: Floor, direction: Direction },
-    Car { floor: Floor },
+    Hall {
+        floor: Floor,
+        direction: Direction,
+        #[serde(default, skip_serializing_if = "Side::is_front")]
+        side: Side,
+    },
+    Car {
+        floor: Floor,
+        #[serde(default, skip_serializing_if = "Side::is_front")]
+        side: Side,
+    },
 }
 
 impl From<Button> for ButtonForm {
     fn from(button: Button) -> Self {
-        match button {
-            Button::Hall(floor, direction) => Self::Hall { floor, direction },
-            Button::Car(floor) => Self::Car { floor },
+        let Entrance { floor, side } = button.entrance();
+        match button.direction() {
+            Some(direction) => Self::Hall { floor, direction, side },
+            None => Self::Car { floor, side },
         }
     }
 }
@@ -24,8 +35,10 @@ impl From<Button> for ButtonForm {
 impl From<ButtonForm> for Button {
     fn from(form: ButtonForm) -> Self {
         match form {
-            ButtonForm::Hall { floor, direction } => Self::Hall(floor, direction),
-            ButtonForm::Car { floor } => Self::Car(floor),
+            ButtonForm::Hall { floor, direction, side } => {
+                Self::hall(Entrance { floor, side }, direction)
+            }
+            ButtonForm::Car { floor, side } => Self::car(Entrance { floor, side }),
         }
     }
 }

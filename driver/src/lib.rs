@@ -47,7 +47,7 @@ pub use line::{LineSettings, OpenError, PanelLine};
 pub use url::{ModbusUrl, PanelUrl, PanelUrlError};
 pub use vocabulary::{
     Alarm, Building, BuildingError, Button, Climate, Direction, Display, DoorButtons, DoorCommand,
-    DoorState, DriveFeedback, Floor, FloorCount, HallLantern, KeySwitch, Kiosks, LampSet, Lamps,
-    Landing, MOST_TRIPS, MotorCommand, PanelEvent, PanelInputs, PanelOutputs, STUCK_AFTER, Served,
-    Trip,
+    DoorState, DriveFeedback, Entrance, Floor, FloorCount, HallLantern, KeySwitch, Kiosks, LampSet,
+    Lamps, Landing, MOST_TRIPS, MotorCommand, PanelEvent, PanelInputs, PanelOutputs, STUCK_AFTER,
+    Served, Side, Trip,
 };

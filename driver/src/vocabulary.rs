@@ -5,6 +5,7 @@
 //! Inputs are a state too, except for presses, which are events that no back end may lose.
 
 mod building;
+mod entrance;
 mod floors;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,6 +17,7 @@ use serde::{Deserialize, Serialize};
 pub use self::building::{
     Building, BuildingError, Landing, Place, Served, UnknownFloor, show_labels, show_labels_here,
 };
+pub use self::entrance::{Entrance, Side};
 pub use self::floors::{Floor, FloorCount, FloorCountError, FloorError};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -56,22 +58,73 @@ pub enum Button {
     Hall(Floor, Direction),
     /// In the car: a ride to this floor wanted.
     Car(Floor),
+    /// The same at the rear entrance of a floor that has two.
+    RearHall(Floor, Direction),
+    RearCar(Floor),
 }
 
 impl Button {
     #[must_use]
     pub fn floor(self) -> Floor {
         match self {
-            Self::Hall(floor, _) | Self::Car(floor) => floor,
+            Self::Hall(floor, _)
+            | Self::Car(floor)
+            | Self::RearHall(floor, _)
+            | Self::RearCar(floor) => floor,
+        }
+    }
+
+    #[must_use]
+    pub fn hall(entrance: Entrance, direction: Direction) -> Self {
+        match entrance.side {
+            Side::Front => Self::Hall(entrance.floor, direction),
+            Side::Rear => Self::RearHall(entrance.floor, direction),
+        }
+    }
+
+    #[must_use]
+    pub fn car(entrance: Entrance) -> Self {
+        match entrance.side {
+            Side::Front => Self::Car(entrance.floor),
+            Side::Rear => Self::RearCar(entrance.floor),
+        }
+    }
+
+    /// The same button at this entrance of its floor.
+    #[must_use]
+    pub fn at(self, side: Side) -> Self {
+        let entrance = Entrance { floor: self.floor(), side };
+        match self.direction() {
+            Some(direction) => Self::hall(entrance, direction),
+            None => Self::car(entrance),
+        }
+    }
+
+    /// Where the passenger gets in or out.
+    #[must_use]
+    pub fn entrance(self) -> Entrance {
+        let side = match self {
+            Self::Hall(..) | Self::Car(_) => Side::Front,
+            Self::RearHall(..) | Self::RearCar(_) => Side::Rear,
+        };
+        Entrance { floor: self.floor(), side }
+    }
+
+    /// The direction of a hall button.
+    #[must_use]
+    pub fn direction(self) -> Option<Direction> {
+        match self {
+            Self::Hall(_, direction) | Self::RearHall(_, direction) => Some(direction),
+            Self::Car(_) | Self::RearCar(_) => None,
         }
     }
 }
 
 impl fmt::Display for Button {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Hall(floor, direction) => write!(f, "hall {floor} {direction}"),
-            Self::Car(floor) => write!(f, "car {floor}"),
+        match self.direction() {
+            Some(direction) => write!(f, "hall {} {direction}", self.entrance()),
+            None => write!(f, "car {}", self.entrance()),
         }
     }
 }
@@ -170,10 +223,33 @@ pub enum DoorCommand {
     #[default]
     Close,
     Open,
+    /// Open the rear door. Only one of the doors is open at a time.
+    OpenRear,
     /// Close slowly and with little force, whatever the light curtain says, while a buzzer sounds.
     Nudge,
 }
 
+impl DoorCommand {
+    #[must_use]
+    pub fn open(side: Side) -> Self {
+        match side {
+            Side::Front => Self::Open,
+            Side::Rear => Self::OpenRear,
+        }
+    }
+
+    /// Which door it opens.
+    #[must_use]
+    pub fn opens(self) -> Option<Side> {
+        match self {
+            Self::Open => Some(Side::Front),
+            Self::OpenRear => Some(Side::Rear),
+            Self::Close | Self::Nudge => None,
+        }
+    }
+}
+
+/// The state of the door that is not closed, or of all of them.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
@@ -249,7 +325,22 @@ impl fmt::Display for KeySwitch {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct DoorButtons {
     pub open: bool,
+    /// Of whichever door is open.
     pub close: bool,
+    /// Of the rear door.
+    #[serde(default)]
+    pub open_rear: bool,
+}
+
+impl DoorButtons {
+    /// Whether the button that opens this door is pressed.
+    #[must_use]
+    pub fn opens(self, door: Side) -> bool {
+        match door {
+            Side::Front => self.open,
+            Side::Rear => self.open_rear,
+        }
+    }
 }
 
 /// What has become of an alarm that somebody in the car has raised: what the alarm lamp shows.
@@ -342,6 +433,8 @@ pub struct PanelInputs {
     /// Whether the motor is driven, and which way.
     pub drive: DriveFeedback,
     pub door: DoorState,
+    /// Which door is not closed; the front one if all of them are.
+    pub side: Side,
     pub stop: bool,
     pub obstruction: bool,
     /// The load of the car in per cent of the rated load, or `None` without a load cell.

@@ -8,11 +8,11 @@ mod car;
 mod number;
 mod report;
 
-use elevator_driver::{Direction, Floor};
+use elevator_driver::{Direction, Entrance, Floor, Side};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-pub use self::building::{BuildingForm, LandingForm, ServedForm};
+pub use self::building::{BuildingForm, LandingForm, ServedForm, front};
 pub use self::car::PhaseForm;
 pub(crate) use self::car::{CarForm, optional_car};
 pub use self::number::Seconds;
@@ -44,7 +44,8 @@ pub enum NodeStateForm {
 
 /// A [`Call`] as written by programs, which may be invalid:
 /// `{"kind":"hall","floor":"3","direction":"up"}`, `{"kind":"destination","from":"0","to":"5"}` or
-/// `{"kind":"car","car":"A","floor":"5"}`.
+/// `{"kind":"car","car":"A","floor":"5"}`. At the rear entrance of a floor that has two, a hall or car
+/// call has `"side":"rear"`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = Call))]
@@ -57,6 +58,10 @@ pub enum CallForm {
         /// Where the passenger wants to go.
         #[cfg_attr(feature = "schema", schema(value_type = String))]
         direction: Direction,
+        /// The entrance of a floor that has two: `front`, the default, or `rear`.
+        #[serde(default, skip_serializing_if = "Side::is_front")]
+        #[cfg_attr(feature = "schema", schema(value_type = String))]
+        side: Side,
     },
     /// From a landing, with the destination.
     Destination {
@@ -73,6 +78,10 @@ pub enum CallForm {
         /// Where the passenger wants to get off.
         #[cfg_attr(feature = "schema", schema(value_type = String))]
         floor: Floor,
+        /// The entrance of a floor that has two: `front`, the default, or `rear`.
+        #[serde(default, skip_serializing_if = "Side::is_front")]
+        #[cfg_attr(feature = "schema", schema(value_type = String))]
+        side: Side,
     },
 }
 
@@ -91,10 +100,12 @@ impl From<&Call> for CallForm {
             Call::Hall(HallCall { floor, to: Some(to), .. }) => {
                 Self::Destination { from: *floor, to: *to }
             }
-            Call::Hall(HallCall { floor, direction, to: None }) => {
-                Self::Hall { floor: *floor, direction: *direction }
+            Call::Hall(HallCall { floor, direction, to: None, side }) => {
+                Self::Hall { floor: *floor, direction: *direction, side: *side }
             }
-            Call::Car { car, floor } => Self::Car { car: car.to_string(), floor: *floor },
+            Call::Car { car, floor, side } => {
+                Self::Car { car: car.to_string(), floor: *floor, side: *side }
+            }
         }
     }
 }
@@ -104,11 +115,16 @@ impl TryFrom<&CallForm> for Call {
 
     fn try_from(form: &CallForm) -> Result<Self, CallError> {
         Ok(match form {
-            CallForm::Hall { floor, direction } => Self::Hall(HallCall::new(*floor, *direction)),
+            CallForm::Hall { floor, direction, side } => {
+                let (floor, side) = (*floor, *side);
+                Self::Hall(HallCall::at(Entrance { floor, side }, *direction))
+            }
             CallForm::Destination { from, to } => {
                 Self::Hall(HallCall::to(*from, *to).ok_or(CallError::NoTrip(*from))?)
             }
-            CallForm::Car { car, floor } => Self::Car { car: NodeId::new(car)?, floor: *floor },
+            CallForm::Car { car, floor, side } => {
+                Self::Car { car: NodeId::new(car)?, floor: *floor, side: *side }
+            }
         })
     }
 }

@@ -163,10 +163,11 @@ pub(crate) fn delta() -> Delta {
             load: Some(40),
             locked_out: [floor(0)].into_iter().collect(),
             mode: Mode::default(),
+            shut: elevator_fleet::model::Shut::default(),
         }),
         records: vec![
             record(1, Call::Hall(hall), RecordState::Open { waited, recall: 0 }),
-            record(300, Call::Car { car: node("A"), floor: floor(5) }, served),
+            record(300, Call::ride(&node("A"), floor(5)), served),
         ],
         acks: vec![
             Ack::Press { dot: dot(1), served: false, durable: true, recall: 3 },

@@ -479,10 +479,8 @@ impl World {
             election: self.settings.elections.get(&node).unwrap_or(&self.settings.election).clone(),
             building: Arc::clone(&self.building),
             mesh: MeshTimes::default(),
-            car: (role == Role::Cabin).then(|| CarSettings {
-                unserved: self.building.unserved(machine.name.as_str()).collect(),
-                ..CarSettings::new(self.settings.floors)
-            }),
+            car: (role == Role::Cabin)
+                .then(|| CarSettings::of(&self.building, machine.name.as_str())),
             climate: ClimateSettings::default(),
             restored: machine.disk.restored(),
             seed: self.random.u64(..),

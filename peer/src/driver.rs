@@ -20,7 +20,7 @@ use elevator_fleet::dispatch::{
     collective_stop,
 };
 use elevator_fleet::model::{
-    Availability, CarPhase, CarView, FloorSet, HallCall, Mode, NodeId, Timestamp,
+    Availability, CarPhase, CarView, FloorSet, HallCall, Mode, NodeId, Shut, Timestamp,
 };
 
 use elevator_simulator::building::Building;
@@ -216,6 +216,7 @@ impl Driver {
                 load: u8::try_from(rounded(load)).ok(),
                 locked_out: cabin.unserved,
                 mode: Mode::default(),
+                shut: Shut::default(),
             };
             situations.push(CarSituation {
                 car: cabin.name.clone(),

@@ -22,7 +22,7 @@ use elevator_driver::vocabulary::{FloorCountError, show_labels_here};
 use elevator_driver::{Building, Floor, FloorCount};
 use elevator_fleet::dispatch::{Kinematics, Strategy};
 use elevator_fleet::election::ElectionSettings;
-use elevator_fleet::json::{BuildingForm, LandingForm, ServedForm};
+use elevator_fleet::json::{BuildingForm, LandingForm, ServedForm, front};
 use elevator_fleet::wire::Protocol;
 use elevator_simulator::building::Pattern;
 use liftmesh_api::Flights;
@@ -77,6 +77,7 @@ impl Site {
         let floors = LABELS.iter().zip(HEIGHTS);
         let named = |car: usize| machine_name(u8::try_from(car).unwrap_or(u8::MAX));
         let served = |car: usize| ServedForm {
+            doors: front(),
             name: named(car).map(|name| name.to_string()).unwrap_or_default(),
             serves: LABELS[if car + 1 == cars { 0 } else { 2 }..]
                 .iter()
@@ -87,7 +88,11 @@ impl Site {
             Self::Plain => None,
             Self::CarPark => Some(BuildingForm {
                 floors: floors
-                    .map(|(label, height)| LandingForm { label: (*label).to_owned(), height })
+                    .map(|(label, height)| LandingForm {
+                        label: (*label).to_owned(),
+                        height,
+                        doors: front(),
+                    })
                     .collect(),
                 cars: (0..cars).map(served).collect(),
             }),

@@ -23,7 +23,7 @@ mod transfer;
 
 use std::time::Duration;
 
-use elevator_driver::{self as driver, Direction, Floor, FloorCount, Landing, Served};
+use elevator_driver::{self as driver, Direction, Floor, FloorCount, Landing, Served, Side};
 use serde::Deserialize;
 
 use crate::config::{CarConfig, ConfigError, DoorTimes, Kinematics, StartPosition};
@@ -170,16 +170,19 @@ impl Building {
     fn landings(&self) -> Vec<Landing> {
         let equal = self.floors.floors().map(|it| f64::from(it.index()) * self.floor_height);
         let heights = if self.heights.is_empty() { equal.collect() } else { self.heights.clone() };
-        let landing = |(floor, height): (u8, f64)| Landing {
-            label: floor.to_string(),
-            height: driver::Building::millimetres(height),
+        let landing = |(floor, height): (u8, f64)| {
+            Landing::new(&floor.to_string(), driver::Building::millimetres(height))
         };
         (0..).zip(heights).map(landing).collect()
     }
 
     fn served(&self) -> Vec<Served> {
         let floors = |car| self.floors.floors().filter(move |floor| self.serves(car, *floor));
-        let served = |car: usize| Served { car: car.to_string(), floors: floors(car).collect() };
+        let served = |car: usize| Served {
+            car: car.to_string(),
+            floors: floors(car).collect(),
+            doors: [Side::Front].into(),
+        };
         (0..self.cars).map(served).collect()
     }
 

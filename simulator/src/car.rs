@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use elevator_driver::{
     Button, Climate, Direction, DoorCommand, DoorState, DriveFeedback, Floor, FloorCount,
-    HallLantern, KeySwitch, MotorCommand, PanelInputs, PanelOutputs, Trip,
+    HallLantern, KeySwitch, MotorCommand, PanelInputs, PanelOutputs, Side, Trip,
 };
 
 use crate::config::{CarConfig, ConfigError, StartPosition};
@@ -63,6 +63,8 @@ pub struct SimulatedCar {
     clock: Duration,
     shaft: Shaft,
     door: Door,
+    /// Which door opens, or opened last.
+    side: Side,
     outputs: PanelOutputs,
     drive_mode: DriveMode,
     door_lamp: bool,
@@ -83,7 +85,7 @@ pub struct SimulatedCar {
 #[derive(Debug, Clone, Default)]
 struct Switches {
     /// Door-open and door-close; `None` without door buttons.
-    door: Option<[Contact; 2]>,
+    door: Option<[Contact; 3]>,
     stop: bool,
     obstruction: bool,
     key: KeySwitch,
@@ -99,11 +101,12 @@ struct Contact {
     until: Duration,
 }
 
-/// One of the two door buttons in the car.
+/// A door button in the car.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DoorButton {
     Open,
     Close,
+    OpenRear,
 }
 
 /// How many people a car is rated for.
@@ -143,6 +146,7 @@ impl SimulatedCar {
             clock: Duration::ZERO,
             shaft: Shaft::new(config, position),
             door: Door::new(config.door),
+            side: Side::Front,
             outputs: PanelOutputs::default(),
             drive_mode: DriveMode::Levelling,
             door_lamp: false,
@@ -198,6 +202,7 @@ impl SimulatedCar {
                 None => DriveFeedback::Stopped,
             },
             door: self.door.state(),
+            side: self.open_side(),
             stop: self.inputs.stop,
             obstruction: self.inputs.obstruction,
             load: self.inputs.load,
@@ -221,6 +226,7 @@ impl SimulatedCar {
             driven: self.shaft.driven(),
             drive_mode: self.drive_mode,
             door: self.door.state(),
+            side: self.open_side(),
             door_fraction: self.door.fraction(),
             opening: self.opening,
             door_lamp: self.door_lamp,
@@ -287,6 +293,9 @@ impl SimulatedCar {
     fn step(&mut self, by: Duration) {
         self.clock += by;
         let was_open = self.door.state() == DoorState::Open;
+        if self.door.is_closed() {
+            self.side = self.outputs.door.opens().unwrap_or(self.side);
+        }
         self.door.advance(by, self.door_order());
         if !was_open && self.door.state() == DoorState::Open {
             self.note_opening();
@@ -302,12 +311,20 @@ impl SimulatedCar {
 
     /// S1: the motor starts only behind a closed door that is not about to open.
     fn may_start(&self) -> bool {
-        self.door.is_closed() && self.outputs.door != DoorCommand::Open
+        self.door.is_closed() && self.outputs.door.opens().is_none()
+    }
+
+    fn open_side(&self) -> Side {
+        if self.door.is_closed() { Side::Front } else { self.side }
     }
 
     fn door_order(&self) -> DoorOrder {
+        // The other door has to be closed before.
+        let is_other = self.outputs.door.opens().is_some_and(|side| side != self.open_side());
+        let is_other = is_other && !self.door.is_closed();
+        let command = if is_other { DoorCommand::Close } else { self.outputs.door };
         DoorOrder {
-            command: self.outputs.door,
+            command,
             obstruction: self.inputs.obstruction,
             may_open: self.shaft.driven().is_none() && self.shaft.sensed_floor().is_some(),
         }
@@ -363,7 +380,7 @@ impl SimulatedCar {
         let mut present = BTreeSet::new();
         match self.drive_mode {
             DriveMode::Levelling => {
-                let open = self.outputs.door == DoorCommand::Open;
+                let open = self.outputs.door.opens().is_some();
                 if open && driven {
                     present.insert(ViolationKind::DoorOpenWhileMoving);
                 }

@@ -109,10 +109,14 @@ impl Door {
         let locked = self.is_closed() && !order.may_open;
         let held = order.obstruction || self.reopening;
         match order.command {
-            DoorCommand::Open if !locked => (Heading::Open, self.times.opening),
+            DoorCommand::Open | DoorCommand::OpenRear if !locked => {
+                (Heading::Open, self.times.opening)
+            }
             DoorCommand::Close if held && !self.is_closed() => (Heading::Open, self.times.opening),
-            DoorCommand::Open | DoorCommand::Close => (Heading::Closed, self.times.closing),
             DoorCommand::Nudge => (Heading::Closed, self.times.nudging),
+            DoorCommand::Open | DoorCommand::OpenRear | DoorCommand::Close => {
+                (Heading::Closed, self.times.closing)
+            }
         }
     }
 }

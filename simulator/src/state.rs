@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use elevator_driver::{Alarm, Button, Direction, DoorButtons, DoorState, Floor, KeySwitch, Trip};
+use elevator_driver::{
+    Alarm, Button, Direction, DoorButtons, DoorState, Floor, KeySwitch, Side, Trip,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::config::place;
@@ -36,6 +38,9 @@ pub struct CarState {
     pub driven: Option<Direction>,
     pub drive_mode: DriveMode,
     pub door: DoorState,
+    /// Which door is not closed; the front one if both are.
+    #[serde(default)]
+    pub side: Side,
     /// How far the door is open, 0 to 1.
     pub door_fraction: f64,
     /// The latest time that the door came to stand fully open.

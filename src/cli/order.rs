@@ -2,7 +2,7 @@ use std::time::{Duration, Instant};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand, ValueEnum};
-use elevator_driver::Direction;
+use elevator_driver::{Direction, Entrance, Side};
 use elevator_fleet::json::CallError;
 use elevator_fleet::model::{Call, HallCall, NodeId};
 use elevator_fleet::node::{Access, Report, Taken};
@@ -13,6 +13,7 @@ use crate::client::{Client, Notice, Watch};
 pub(super) const EXAMPLES: &str = "\
 Examples:
   liftmesh order hall 3 up --data-dir /var/lib/liftmesh
+  liftmesh order hall G up --rear --data-dir /var/lib/liftmesh
   liftmesh order car A 5 --url https://192.168.1.11:7080 --token-file ~/.config/liftmesh/token
   liftmesh order destination 0 5 --wait served --timeout 2m --config /etc/liftmesh/node.toml
 
@@ -48,6 +49,9 @@ pub(crate) enum OrderCommand {
         /// Where the passenger wants to go
         #[arg(value_parser = direction())]
         direction: Direction,
+        /// At the rear entrance of a floor that has two
+        #[arg(long)]
+        rear: bool,
     },
     /// Request a trip from a landing: its car is chosen at once, and kept while it can serve
     Destination {
@@ -62,6 +66,9 @@ pub(crate) enum OrderCommand {
         car: NodeId,
         /// Where the passenger wants to get off
         floor: String,
+        /// Through the rear entrance of a floor that has two
+        #[arg(long)]
+        rear: bool,
     },
 }
 
@@ -82,15 +89,19 @@ pub(crate) enum Wait {
 
 impl OrderCommand {
     fn call(&self) -> Result<Call, CommandError> {
+        let entrance = |floor: &String, rear: bool| -> Result<Entrance, CommandError> {
+            let side = if rear { Side::Rear } else { Side::Front };
+            Ok(Entrance { floor: floor.parse()?, side })
+        };
         Ok(match self {
-            Self::Hall { floor, direction } => {
-                Call::Hall(HallCall::new(floor.parse()?, *direction))
+            Self::Hall { floor, direction, rear } => {
+                Call::Hall(HallCall::at(entrance(floor, *rear)?, *direction))
             }
             Self::Destination { from, to } => {
                 let (from, to) = (from.parse()?, to.parse()?);
                 Call::Hall(HallCall::to(from, to).ok_or(CallError::NoTrip(from))?)
             }
-            Self::Car { car, floor } => Call::Car { car: car.clone(), floor: floor.parse()? },
+            Self::Car { car, floor, rear } => Call::ride(car, entrance(floor, *rear)?),
         })
     }
 }

@@ -1,11 +1,12 @@
 //! The building file: floors from the bottom up, and the floors that each car serves.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use elevator_driver::Building;
 use elevator_driver::vocabulary::Place;
-use elevator_fleet::json::{BuildingForm, LandingForm, ServedForm};
+use elevator_driver::{Building, Side};
+use elevator_fleet::json::{BuildingForm, LandingForm, ServedForm, front};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -26,14 +27,18 @@ struct FloorForm {
     label: String,
     /// Metres above the lowest floor.
     height: f64,
+    #[serde(default = "front")]
+    doors: BTreeSet<Side>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CarForm {
     name: String,
-    /// Labels; without it the car serves every floor.
+    /// Labels; without it the car serves every floor that has a door on one of its sides.
     serves: Option<Vec<String>>,
+    #[serde(default = "front")]
+    doors: BTreeSet<Side>,
 }
 
 /// Reads a building. An error names the file, the line and the column.
@@ -52,14 +57,17 @@ fn parse(file: &str, text: &str) -> Result<Building, ConfigError> {
         let place = error.span().map_or(0, |span| span.start);
         wrong(place, error.message().trim().replace('\n', ", "))
     })?;
-    let labels: Vec<String> = floors.iter().map(|floor| floor.get_ref().label.clone()).collect();
     let landing = |floor: &Spanned<FloorForm>| LandingForm {
         label: floor.get_ref().label.clone(),
         height: floor.get_ref().height,
+        doors: floor.get_ref().doors.clone(),
     };
-    let served = |car: &Spanned<CarForm>| ServedForm {
-        name: car.get_ref().name.clone(),
-        serves: car.get_ref().serves.clone().unwrap_or_else(|| labels.clone()),
+    let served = |car: &Spanned<CarForm>| {
+        let CarForm { name, serves, doors } = car.get_ref();
+        let opens = floors.iter().map(Spanned::get_ref).filter(|it| !it.doors.is_disjoint(doors));
+        let all = || opens.map(|floor| floor.label.clone()).collect();
+        let serves = serves.clone().unwrap_or_else(all);
+        ServedForm { name: name.clone(), serves, doors: doors.clone() }
     };
     let form = BuildingForm {
         floors: floors.iter().map(landing).collect(),
@@ -112,7 +120,7 @@ serves = [\"G\", \"1\"]
     #[test]
     fn a_file_describes_a_building() {
         let building = parse("building.toml", STREET).unwrap();
-        assert_eq!(building.landings()[2], Landing { label: "1".to_owned(), height: 7_400 });
+        assert_eq!(building.landings()[2], Landing::new("1", 7_400));
         assert_eq!(building.unserved("B").collect::<Vec<_>>(), [Floor::BOTTOM]);
     }
 
@@ -125,7 +133,14 @@ serves = [\"G\", \"1\"]
             ("height = 7.4", "height = 307", "9:1: floor \"1\" must be above the one before it"),
             ("height = 0.0", "height = -1.0", "1:1: floor \"B1\" must be above"),
             ("height = 0.0\n", "", "1:1: missing field `height`"),
-            ("height = 7.4", "height = 7.4\ndoors = 1", "12:1: unknown field `doors`"),
+            ("height = 7.4", "height = 7.4\nside = 1", "12:1: unknown field `side`"),
+            ("height = 7.4", "height = 7.4\ndoors = []", "9:1: floor \"1\" needs a door"),
+            ("height = 7.4", "height = 7.4\ndoors = [\"left\"]", "12:10: unknown variant `left`"),
+            (
+                "height = 3.2",
+                "height = 3.2\ndoors = [\"front\", \"rear\"]",
+                "5:1: no car serves the rear entrance of floor \"G\"",
+            ),
             (
                 "\"G\", \"1\"]",
                 "\"G\", \"2\"]",
@@ -143,6 +158,27 @@ serves = [\"G\", \"1\"]
             let expected = format!("building.toml:{message}");
             assert!(error.starts_with(&expected), "{error:?} instead of {expected:?}");
         }
+    }
+
+    #[test]
+    fn a_rear_door_needs_a_serial_panel() {
+        let directory = tempfile::tempdir().unwrap();
+        let place = |name: &str| directory.path().join(name);
+        let doors = "doors = [\"front\", \"rear\"]\n";
+        let text = STREET.replace("height = 3.2\n", &format!("height = 3.2\n{doors}"));
+        std::fs::write(place("building.toml"), format!("{text}{doors}")).unwrap();
+        let node = |car: &str, panel: &str| {
+            let text = format!(
+                "address = \"127.0.0.1\"\nbroadcast = \"127.255.255.255:46100\"\ncar = \"{car}\"\n\
+                 data_dir = \"data\"\npanel = \"{panel}\"\nbuilding = \"building.toml\"\n"
+            );
+            std::fs::write(place("node.toml"), text).unwrap();
+            Sources { file: Some(place("node.toml")), ..Sources::default() }.check()
+        };
+        assert!(node("B", "serial:///dev/ttyS0?baud=115200").is_ok());
+        assert!(node("A", "tcp://127.0.0.1:1").is_ok(), "it has no rear door");
+        let error = node("B", "tcp://127.0.0.1:1").unwrap_err().to_string();
+        assert!(error.contains("a serial line, because the car has a rear door"), "{error}");
     }
 
     #[test]

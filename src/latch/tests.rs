@@ -58,7 +58,7 @@ fn a_latch_says_after_a_restart_what_it_said_before() {
 #[test]
 fn a_latch_names_floors_by_their_labels() {
     let labels = ["B2", "B1", "G", "1", "2", "3"].into_iter().zip((0..).step_by(3_000));
-    let landings = labels.map(|(label, height)| Landing { label: label.to_owned(), height });
+    let landings = labels.map(|(label, height)| Landing::new(label, height));
     let building = Building::new(landings.collect(), Vec::new()).expect("a building");
     show_labels_here(Some(Arc::new(building)));
     let latch = Latch::Hang(hang());

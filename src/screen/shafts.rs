@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use elevator_driver::{Button, Direction, DoorState, Floor, FloorCount, LampSet};
+use elevator_driver::{Button, Direction, DoorState, Floor, FloorCount, LampSet, Side};
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -297,14 +297,15 @@ fn cabin(car: &Cabin<'_>, at: (u16, u16), width: u16, is_middle: bool, buffer: &
 }
 
 fn lamp(car: &Cabin<'_>, button: Button, at: (u16, u16), buffer: &mut Buffer) {
-    let lit = car.lamps.contains(&button);
-    let symbol = match (button, lit) {
-        (Button::Hall(_, Direction::Up), true) => "▲",
-        (Button::Hall(_, Direction::Up), false) => "△",
-        (Button::Hall(_, Direction::Down), true) => "▼",
-        (Button::Hall(_, Direction::Down), false) => "▽",
-        (Button::Car(_), true) => "●",
-        (Button::Car(_), false) => "○",
+    // One lamp stands for those of both entrances.
+    let lit = Side::BOTH.iter().any(|side| car.lamps.contains(&button.at(*side)));
+    let symbol = match (button.direction(), lit) {
+        (Some(Direction::Up), true) => "▲",
+        (Some(Direction::Up), false) => "△",
+        (Some(Direction::Down), true) => "▼",
+        (Some(Direction::Down), false) => "▽",
+        (None, true) => "●",
+        (None, false) => "○",
     };
     buffer.set_string(at.0, at.1, symbol, palette::lamp(lit));
 }

@@ -127,7 +127,7 @@ mod tests {
         for call in 0..400_u64 {
             let floor = Floor::try_from(u8::try_from(call % 20).expect("small")).expect("a floor");
             let waited = Duration::from_millis(call * call * 2 / 3);
-            busy.record_call(&Call::Car { car: car("car-1".to_owned()), floor }, waited);
+            busy.record_call(&Call::ride(&car("car-1".to_owned()), floor), waited);
             busy.record_call(&Call::Hall(HallCall::new(floor, Direction::Down)), waited);
         }
         for index in 0..8 {

@@ -57,7 +57,7 @@ impl Tally {
                     self.begin_journey(car, to, Journey { waited, entered: at });
                 }
             }
-            Call::Car { car, floor } => {
+            Call::Car { car, floor, .. } => {
                 let arrived = self.journeys.remove(&(car.clone(), *floor)).unwrap_or_default();
                 for journey in &arrived {
                     let time = journey.waited + at.saturating_sub(journey.entered);
@@ -136,8 +136,8 @@ mod tests {
     fn a_journey_lasts_from_the_press_until_the_arrival() {
         let mut tally = Tally::default();
         let call = Call::Hall(HallCall::to(floor(0), floor(4)).unwrap());
-        let ride = Call::Car { car: name("A"), floor: floor(4) };
-        let other = Call::Car { car: name("B"), floor: floor(4) };
+        let ride = Call::ride(&name("A"), floor(4));
+        let other = Call::ride(&name("B"), floor(4));
         tally.record_served(&call, seconds(12), Some(&name("A")), seconds(100), NOW);
         tally.record_served(&other, seconds(3), Some(&name("B")), seconds(110), NOW);
         tally.record_served(&ride, seconds(20), Some(&name("A")), seconds(121), NOW);

@@ -2,23 +2,24 @@
 
 use std::fs;
 
-use elevator_driver::{Button, Direction, Floor};
+use elevator_driver::{Button, Direction, Floor, Side};
 use liftmesh_harness::building::{Building, Line};
 use serde_json::{Value, json};
 
 use crate::command_line::liftmesh;
 
-/// Floors B1, G, 1 and 2; of both cars only B goes down to B1.
+/// Floors B1, G, 1 and 2, of which 1 has an entrance at the rear too; of both cars only B goes down
+/// to B1, and opens at the rear.
 const CAR_PARK: &str = r#"
 floors = [
     { label = "B1", height = 0.0 },
     { label = "G", height = 3.5 },
-    { label = "1", height = 7.5 },
+    { label = "1", height = 7.5, doors = ["front", "rear"] },
     { label = "2", height = 10.5 },
 ]
 cars = [
     { name = "A", serves = ["G", "1", "2"] },
-    { name = "B" },
+    { name = "B", doors = ["front", "rear"] },
 ]
 "#;
 
@@ -56,6 +57,14 @@ fn a_car_park_is_served_by_its_car_and_every_interface_names_floors() {
     assert_eq!((code, said.contains("the car does not serve floor B1")), (Some(1), true), "{said}");
     let (code, said) = ask(&building, "A", "order hall 3 up");
     assert_eq!((code, said.contains("the floors are B1 G 1 2")), (Some(2), true), "{said}");
+    let (code, said) = ask(&building, "A", "order hall 1 up --rear --wait served");
+    assert_eq!((code, said.starts_with("hall 1 rear up served by B")), (Some(0), true), "{said}");
+    assert_eq!((building.is_open_at("B", 2), building.car("B").side), (true, Side::Rear));
+    building.serve("B", &["B"], Button::Car(Floor::BOTTOM));
+    building.serve("B", &["B"], Button::RearCar(Floor::try_from(2).unwrap()));
+    let (code, said) = ask(&building, "A", "order car A 1 --rear");
+    let why = "the car does not serve floor 1 rear";
+    assert_eq!((code, said.contains(why)), (Some(1), true), "{said}");
     // The node has the labels that it was started with, whatever the file says by now.
     file(&building, "edited.toml", &CAR_PARK.replace("\"G\"", "\"L\""));
     let edited = file(&building, "node.toml", "building = \"edited.toml\"\n");

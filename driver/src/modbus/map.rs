@@ -171,7 +171,9 @@ pub(super) fn read(
         (true, _, _) => DoorState::Closed,
         (false, true, _) => DoorState::Open,
         (false, false, DoorCommand::Open) => DoorState::Opening,
-        (false, false, DoorCommand::Close | DoorCommand::Nudge) => DoorState::Closing,
+        (false, false, DoorCommand::Close | DoorCommand::Nudge | DoorCommand::OpenRear) => {
+            DoorState::Closing
+        }
     };
     let impossible = |at: usize, what: &str| {
         let place = Span(INPUT_REGISTER, u16::try_from(at).unwrap_or(u16::MAX), 1);
@@ -194,6 +196,7 @@ pub(super) fn read(
         door_buttons: is_on(HAS_DOOR_BUTTONS).then(|| DoorButtons {
             open: is_on(DOOR_OPEN_BUTTON),
             close: is_on(DOOR_CLOSE_BUTTON),
+            open_rear: false,
         }),
         climate: Climate {
             temperature: i8::try_from(words[TEMPERATURE].cast_signed()).ok(),
@@ -293,7 +296,10 @@ mod tests {
             PanelInputs { door: DoorState::Open, stop: true, obstruction: true, ..resting }
         );
         for (on, open, close) in [([0, 8, 11], true, false), ([0, 9, 11], false, true)] {
-            assert_eq!(inputs(&on).door_buttons, Some(DoorButtons { open, close }));
+            assert_eq!(
+                inputs(&on).door_buttons,
+                Some(DoorButtons { open, close, open_rear: false })
+            );
         }
         for (command, door) in [
             (DoorCommand::Open, DoorState::Opening),

@@ -6,7 +6,7 @@ use super::map::{self, Acknowledged, Seen, Words};
 use super::wire::{Fault, INPUT_REGISTER, Span};
 use crate::interlock::{permitted_door, permitted_motor};
 use crate::vocabulary::{
-    Button, DoorCommand, DriveFeedback, Floor, FloorCount, MotorCommand, PanelEvent, PanelInputs,
+    DoorCommand, DriveFeedback, Floor, FloorCount, MotorCommand, PanelEvent, PanelInputs,
     PanelOutputs,
 };
 
@@ -95,7 +95,7 @@ impl Session {
         now: Duration,
     ) -> Result<(), Fault> {
         self.told = None;
-        self.acknowledged.calls.retain(|button| matches!(button, Button::Car(_)));
+        self.acknowledged.calls.retain(|button| button.direction().is_none());
         self.acknowledged.alarm = false;
         self.inputs = map::read(self.floors, words, bits, self.outputs.door)?.inputs;
         self.echo = Echo::new(words[map::ECHO], now);
@@ -114,7 +114,7 @@ impl Session {
             self.stop_at = Some(stop_at);
         }
         let drive = self.echo.moved.is_none().then_some(self.inputs.drive);
-        self.door = permitted_door(&self.outputs, self.inputs.door, drive);
+        self.door = permitted_door(&self.outputs, &self.inputs, drive);
         self.echo.note_written(motor, self.door);
         Round {
             stop_at: map::number(self.stop_at),
@@ -180,7 +180,7 @@ impl Echo {
         if motor != MotorCommand::Stop {
             self.moved = Some(self.written);
         }
-        if door == DoorCommand::Open {
+        if door.opens().is_some() {
             self.opened = Some(self.written);
         }
     }

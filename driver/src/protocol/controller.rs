@@ -449,7 +449,7 @@ fn drive(
     Drive {
         acknowledged: taken.map_or(0, |(_, last)| last),
         motor: permitted_motor(outputs, connection.door()),
-        door: permitted_door(outputs, connection.inputs.door, connection.feedback()),
+        door: permitted_door(outputs, &connection.inputs, connection.feedback()),
         indicator: outputs.indicator,
         lantern: outputs.lantern,
         stop_lamp: outputs.lamps.stop,

@@ -11,7 +11,7 @@ use std::ops::RangeInclusive;
 
 use crate::vocabulary::{
     Alarm, Button, Climate, Direction, Display, DoorCommand, Floor, FloorCount, HallLantern,
-    Kiosks, MOST_TRIPS, MotorCommand, PanelInputs, Trip,
+    Kiosks, MOST_TRIPS, MotorCommand, PanelInputs, Side, Trip,
 };
 
 use body::cut_name;
@@ -137,6 +137,8 @@ pub struct ButtonChunk {
     pub up: u8,
     pub down: u8,
     pub car_call: u8,
+    /// The same of rear entrances.
+    pub rear: [u8; 3],
 }
 
 impl ButtonChunk {
@@ -151,14 +153,9 @@ impl ButtonChunk {
     #[must_use]
     pub fn of(buttons: &BTreeSet<Button>, floors: FloorCount, index: u8) -> Self {
         let first = index.saturating_mul(Self::FLOORS);
-        let mut chunk = Self { first, up: 0, down: 0, car_call: 0 };
+        let mut chunk = Self { first, up: 0, down: 0, car_call: 0, rear: [0; 3] };
         for button in chunk.buttons(floors).filter(|button| buttons.contains(button)) {
-            let bit = 1 << (button.floor().index() - first);
-            *match button {
-                Button::Hall(_, Direction::Up) => &mut chunk.up,
-                Button::Hall(_, Direction::Down) => &mut chunk.down,
-                Button::Car(_) => &mut chunk.car_call,
-            } |= bit;
+            *chunk.map(button) |= 1 << (button.floor().index() - first);
         }
         chunk
     }
@@ -171,14 +168,9 @@ impl ButtonChunk {
 
     /// Brings the buttons of these eight floors in line with the chunk; bits of those that the
     /// shaft doesn't have are ignored.
-    pub fn apply(self, buttons: &mut BTreeSet<Button>, floors: FloorCount) {
+    pub fn apply(mut self, buttons: &mut BTreeSet<Button>, floors: FloorCount) {
         for button in self.buttons(floors) {
-            let map = match button {
-                Button::Hall(_, Direction::Up) => self.up,
-                Button::Hall(_, Direction::Down) => self.down,
-                Button::Car(_) => self.car_call,
-            };
-            if map & (1 << (button.floor().index() - self.first)) == 0 {
+            if *self.map(button) & (1 << (button.floor().index() - self.first)) == 0 {
                 buttons.remove(&button);
             } else {
                 buttons.insert(button);
@@ -186,9 +178,22 @@ impl ButtonChunk {
         }
     }
 
+    fn map(&mut self, button: Button) -> &mut u8 {
+        let [rear_up, rear_down, rear_car_call] = &mut self.rear;
+        match button {
+            Button::Hall(_, Direction::Up) => &mut self.up,
+            Button::Hall(_, Direction::Down) => &mut self.down,
+            Button::Car(_) => &mut self.car_call,
+            Button::RearHall(_, Direction::Up) => rear_up,
+            Button::RearHall(_, Direction::Down) => rear_down,
+            Button::RearCar(_) => rear_car_call,
+        }
+    }
+
     fn buttons(self, floors: FloorCount) -> impl Iterator<Item = Button> {
         let of_chunk = move |floor: u8| floor / Self::FLOORS == self.first / Self::FLOORS;
-        floors.buttons().filter(move |button| of_chunk(button.floor().index()))
+        let front = floors.buttons().filter(move |button| of_chunk(button.floor().index()));
+        front.flat_map(|button| [button, button.at(Side::Rear)])
     }
 }
 

@@ -14,7 +14,7 @@ use crate::testing::{self, boot, floor};
 use crate::vocabulary::{
     Alarm, Button, Climate, Direction, Display, DoorButtons, DoorCommand, DoorState, DriveFeedback,
     FloorCount, HallLantern, KeySwitch, Kiosks, Lamps, MOST_TRIPS, MotorCommand, PanelEvent,
-    PanelInputs, PanelOutputs, Trip,
+    PanelInputs, PanelOutputs, Side, Trip,
 };
 
 const STEP: Duration = Duration::from_millis(1);
@@ -235,8 +235,10 @@ proptest! {
         // What ends later: a trip that the kiosks show, and a stuck button.
         let ends = Kiosks::from([(Trip::new(floor(1), floor(2)).expect("a trip"), "A".into())]);
         pair.controller.set_outputs(PanelOutputs { kiosks: ends, ..PanelOutputs::default() });
-        pair.inputs.stuck = [Button::Car(floor(2)), Button::Hall(floor(8), Direction::Down)].into();
+        pair.inputs.stuck =
+            [Button::RearCar(floor(2)), Button::Hall(floor(8), Direction::Down)].into();
         let mut all: Vec<_> = floors().buttons().map(PanelEvent::Pressed).collect();
+        all.extend([Button::RearCar(floor(2)), Button::RearHall(floor(1), Direction::Up)].map(PanelEvent::Pressed));
         all.extend([trip(), back()].map(PanelEvent::Requested));
         all.push(PanelEvent::Alarm);
         let mut pressed = Vec::new();
@@ -251,11 +253,13 @@ proptest! {
             pressed.push(wish.clone());
             pair.run(Duration::from_millis(pause), &mut fates);
         }
-        pair.controller.set_outputs(some_outputs());
+        let mut outputs = some_outputs();
+        outputs.lamps.orders.insert(Button::RearHall(floor(3), Direction::Down));
+        pair.controller.set_outputs(outputs.clone());
         let inputs = PanelInputs {
             floor: Some(floor(2)),
             load: Some(30),
-            door_buttons: Some(DoorButtons { open: false, close: true }),
+            door_buttons: Some(DoorButtons { close: true, ..DoorButtons::default() }),
             ..PanelInputs::default()
         };
         pair.inputs = inputs.clone();
@@ -264,12 +268,26 @@ proptest! {
         pair.run_clean(Duration::from_secs(4));
         prop_assert_eq!(pair.wishes(), pressed);
         prop_assert_eq!(pair.panel.pending_presses(), 0);
-        prop_assert_eq!(pair.panel.outputs(), &some_outputs());
+        prop_assert_eq!(pair.panel.outputs(), &outputs);
         let told = pair.events.iter().rev().find_map(|event| match event {
             PanelEvent::Inputs(inputs) => Some(inputs),
             _ => None,
         });
         prop_assert_eq!(told, Some(&inputs));
+    }
+}
+
+#[test]
+fn a_status_says_which_door_is_not_closed() {
+    use DoorState::{Closed, Closing, Open, Opening};
+    let both =
+        Side::BOTH.into_iter().flat_map(|side| [Opening, Open, Closing].map(|it| (it, side)));
+    for (door, side) in both.chain([(Closed, Side::Front)]) {
+        let door_buttons = Some(DoorButtons { open_rear: true, ..DoorButtons::default() });
+        let inputs = PanelInputs { door, side, door_buttons, ..PanelInputs::default() };
+        let (frame, mut body) = (PanelFrame::Status(Status::of(&inputs)), Vec::new());
+        frame.encode_body(&mut body);
+        assert_eq!(PanelFrame::decode_body(frame.kind(), &body), Some(frame));
     }
 }
 

@@ -67,7 +67,7 @@ impl Car {
     pub(super) fn is_busy(&self) -> bool {
         let is_closed = match self.outputs.door {
             DoorCommand::Close => self.door == DoorState::Closed,
-            DoorCommand::Open | DoorCommand::Nudge => false,
+            DoorCommand::Open | DoorCommand::OpenRear | DoorCommand::Nudge => false,
         };
         self.motor.is_some() || self.outputs.motor != MotorCommand::Stop || !is_closed
     }
@@ -109,7 +109,9 @@ impl Car {
         let at_floor = matches!(self.place, Place::At(_));
         self.door = match self.outputs.door {
             DoorCommand::Open if at_floor => DoorState::Open,
-            DoorCommand::Open | DoorCommand::Close | DoorCommand::Nudge => DoorState::Closed,
+            DoorCommand::Open | DoorCommand::OpenRear | DoorCommand::Close | DoorCommand::Nudge => {
+                DoorState::Closed
+            }
         };
         let command = permitted_motor(&self.outputs, Some(self.door));
         self.motor = command

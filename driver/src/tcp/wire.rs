@@ -49,10 +49,10 @@ pub(super) fn button_poll(button: Button) -> Message {
 }
 
 fn button_byte(button: Button) -> u8 {
-    match button {
-        Button::Hall(_, Direction::Up) => 0,
-        Button::Hall(_, Direction::Down) => 1,
-        Button::Car(_) => 2,
+    match button.direction() {
+        Some(Direction::Up) => 0,
+        Some(Direction::Down) => 1,
+        None => 2,
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use super::{Direction, Floor, FloorCount};
+use super::{Direction, Entrance, Floor, FloorCount, Side};
 
 /// The most characters of a label.
 const LONGEST_LABEL: usize = 8;
@@ -31,6 +31,25 @@ pub struct Landing {
     pub label: String,
     /// Its height above the lowest floor, in millimetres.
     pub height: u32,
+    /// On which sides one gets in and out: one or both.
+    pub doors: BTreeSet<Side>,
+}
+
+impl Landing {
+    /// A landing at the front of the cars.
+    #[must_use]
+    pub fn new(label: &str, height: u32) -> Self {
+        Self { label: label.to_owned(), height, doors: [Side::Front].into() }
+    }
+
+    /// On which side this entrance of the floor is.
+    fn door(&self, entrance: Side) -> Option<Side> {
+        match (entrance, self.doors.len()) {
+            (_, 2) => Some(entrance),
+            (Side::Front, _) => self.doors.first().copied(),
+            (Side::Rear, _) => None,
+        }
+    }
 }
 
 /// A car, and the floors at which it can stop.
@@ -39,6 +58,13 @@ pub struct Served {
     pub car: String,
     /// The indices of these floors.
     pub floors: BTreeSet<Floor>,
+    pub doors: BTreeSet<Side>,
+}
+
+impl Served {
+    fn stops_at(&self, floor: Floor, landing: &Landing) -> bool {
+        self.floors.contains(&floor) && !self.doors.is_disjoint(&landing.doors)
+    }
 }
 
 /// Why there is no such building.
@@ -60,8 +86,14 @@ pub enum BuildingError {
     FewFloors { car: usize, name: String },
     #[error("there is no floor {label:?} for this car to serve")]
     NoFloor { car: usize, label: String },
+    #[error("floor {label:?} needs a door: front, rear or both")]
+    NoDoors { floor: usize, label: String },
+    #[error("car {name:?} has no door on a side of floor {label:?}")]
+    NoDoor { car: usize, name: String, label: String },
     #[error("no car serves floor {label:?}")]
     Unreached { floor: usize, label: String },
+    #[error("no car serves the {side} entrance of floor {label:?}")]
+    UnreachedEntrance { floor: usize, label: String, side: Side },
 }
 
 /// What a [`BuildingError`] is about: the position in its list, from 0.
@@ -81,9 +113,12 @@ impl BuildingError {
             Self::Label { floor, .. }
             | Self::DuplicateLabel { floor, .. }
             | Self::Height { floor, .. }
+            | Self::NoDoors { floor, .. }
+            | Self::UnreachedEntrance { floor, .. }
             | Self::Unreached { floor, .. } => Place::Floor(*floor),
             Self::DuplicateCar { car, .. }
             | Self::FewFloors { car, .. }
+            | Self::NoDoor { car, .. }
             | Self::NoFloor { car, .. } => Place::Car(*car),
         }
     }
@@ -99,12 +134,15 @@ impl Building {
         let count = u8::try_from(landings.len()).ok().and_then(FloorCount::new);
         let count = count.ok_or(BuildingError::Count(landings.len()))?;
         for (floor, landing) in landings.iter().enumerate() {
-            let Landing { label, height } = landing;
+            let Landing { label, height, doors } = landing;
             // It is part of the ids of calls, and so of addresses and tables.
             let wrong =
                 |character: char| !character.is_alphanumeric() && !MARKS.contains(character);
             if label.contains(wrong) || !(1..=LONGEST_LABEL).contains(&label.chars().count()) {
                 return Err(BuildingError::Label { floor, label: label.clone() });
+            }
+            if doors.is_empty() {
+                return Err(BuildingError::NoDoors { floor, label: label.clone() });
             }
             let (below, is_known) = (&landings[..floor], |other: &Landing| other.label == *label);
             if below.iter().any(is_known) {
@@ -116,28 +154,43 @@ impl Building {
                 Some(_) => return Err(BuildingError::Height { floor, label: label.clone() }),
             }
         }
-        for (car, Served { car: name, floors }) in cars.iter().enumerate() {
-            if cars[..car].iter().any(|other| other.car == *name) {
-                return Err(BuildingError::DuplicateCar { car, name: name.clone() });
+        for (car, served) in cars.iter().enumerate() {
+            let name = served.car.clone();
+            if cars[..car].iter().any(|other| other.car == name) {
+                return Err(BuildingError::DuplicateCar { car, name });
             }
-            if floors.iter().filter(|floor| count.contains(**floor)).count() < 2 {
-                return Err(BuildingError::FewFloors { car, name: name.clone() });
+            if served.floors.iter().filter(|floor| count.contains(**floor)).count() < 2 {
+                return Err(BuildingError::FewFloors { car, name });
+            }
+            let mut all = count.floors().zip(&landings);
+            let is_shut = |(floor, it): &(Floor, &Landing)| {
+                served.floors.contains(floor) && !served.stops_at(*floor, it)
+            };
+            if let Some((_, landing)) = all.find(is_shut) {
+                return Err(BuildingError::NoDoor { car, name, label: landing.label.clone() });
             }
         }
-        let is_reached = |floor| cars.iter().any(|car| car.floors.contains(&floor));
-        if let Some(floor) = count.floors().find(|floor| !cars.is_empty() && !is_reached(*floor)) {
-            let floor = usize::from(floor.index());
-            return Err(BuildingError::Unreached { floor, label: landings[floor].label.clone() });
-        }
-        Ok(Self { count, landings, cars })
+        let building = Self { count, landings, cars };
+        let missed = building.entrances().find(|entrance| !building.is_reached(*entrance));
+        let Some(Entrance { floor, side }) = missed else { return Ok(building) };
+        let floor = usize::from(floor.index());
+        let Landing { label, doors, .. } = building.landings[floor].clone();
+        Err(match doors.len() {
+            1 => BuildingError::Unreached { floor, label },
+            _ => BuildingError::UnreachedEntrance { floor, label, side },
+        })
+    }
+
+    fn is_reached(&self, entrance: Entrance) -> bool {
+        self.cars.is_empty() || self.cars.iter().any(|it| self.door(&it.car, entrance).is_some())
     }
 
     /// One whose floors are labelled 0, 1, 2 …, and of which every car serves every floor.
     #[must_use]
     pub fn uniform(count: FloorCount, storey_mm: u32) -> Self {
-        let landing = |floor: Floor| Landing {
-            label: floor.index().to_string(),
-            height: u32::from(floor.index()).saturating_mul(storey_mm),
+        let landing = |floor: Floor| {
+            let index = floor.index();
+            Landing::new(&index.to_string(), u32::from(index).saturating_mul(storey_mm))
         };
         Self { count, landings: count.floors().map(landing).collect(), cars: Vec::new() }
     }
@@ -189,10 +242,46 @@ impl Building {
         all.find_map(|(floor, landing)| (landing.label == label).then_some(floor))
     }
 
+    /// The entrances of all floors, from the lowest up.
+    pub fn entrances(&self) -> impl Iterator<Item = Entrance> {
+        let entrances =
+            Side::BOTH.map(|side| self.count.floors().map(move |floor| Entrance { floor, side }));
+        let [front, rear] = entrances;
+        front.zip(rear).flat_map(<[Entrance; 2]>::from).filter(|it| self.side(*it).is_some())
+    }
+
+    #[must_use]
+    pub fn has(&self, entrance: Entrance) -> bool {
+        self.side(entrance).is_some()
+    }
+
+    /// On which side of the shaft an entrance is; `None` if there is none.
+    fn side(&self, Entrance { floor, side }: Entrance) -> Option<Side> {
+        self.landings.get(usize::from(floor.index()))?.door(side)
+    }
+
+    /// The door of this car that opens at an entrance; `None` if none does.
+    #[must_use]
+    pub fn door(&self, car: &str, entrance: Entrance) -> Option<Side> {
+        let served = self.cars.iter().find(|served| served.car == car);
+        self.side(entrance).filter(|door| {
+            served.is_none_or(|it| it.floors.contains(&entrance.floor) && it.doors.contains(door))
+        })
+    }
+
+    /// The entrance of a floor that this car serves; of two, the front one.
+    #[must_use]
+    pub fn entrance(&self, car: &str, floor: Floor) -> Option<Entrance> {
+        let entrances = Side::BOTH.map(|side| Entrance { floor, side });
+        entrances.into_iter().find(|entrance| self.door(car, *entrance).is_some())
+    }
+
     /// The floors at which this car can't stop.
     pub fn unserved(&self, car: &str) -> impl Iterator<Item = Floor> {
         let served = self.cars.iter().find(|served| served.car == car);
-        self.count.floors().filter(move |floor| served.is_some_and(|it| !it.floors.contains(floor)))
+        let all = self.count.floors().zip(&self.landings);
+        all.filter(move |(floor, it)| served.is_some_and(|served| !served.stops_at(*floor, it)))
+            .map(|(floor, _)| floor)
     }
 
     /// Whether a label is something else than the index of its floor.
@@ -201,13 +290,14 @@ impl Building {
         !all.all(|(index, landing): (u8, _)| landing.label == index.to_string())
     }
 
-    /// Whether this car stops at a floor, and at another one in this direction from there: whoever
-    /// calls it there wants to go that way.
+    /// Whether this car opens at an entrance, and stops at another floor in this direction from
+    /// there: a passenger who calls it there wants to go that way.
     #[must_use]
-    pub fn goes_on(&self, car: &str, from: Floor, direction: Direction) -> bool {
-        let Some(served) = self.cars.iter().find(|served| served.car == car) else { return true };
-        served.floors.contains(&from)
-            && served.floors.iter().any(|to| to.is_beyond(from, direction))
+    pub fn goes_on(&self, car: &str, from: Entrance, direction: Direction) -> bool {
+        let served = self.cars.iter().find(|served| served.car == car);
+        self.door(car, from).is_some()
+            && served
+                .is_none_or(|it| it.floors.iter().any(|to| to.is_beyond(from.floor, direction)))
     }
 
     /// Whether some car does not stop at this floor.
@@ -218,15 +308,24 @@ impl Building {
 
     /// A line for each floor and each car. Buildings are equal where their lines are.
     pub fn lines(&self) -> impl Iterator<Item = String> {
-        let floors = (1..).zip(&self.landings).map(|(number, Landing { label, height })| {
+        let floors = (1..).zip(&self.landings).map(|(number, Landing { label, height, doors })| {
             let metres = f64::from(*height) / 1000.0;
-            format!("floor {number} from below: {label}, {metres} m")
+            format!("floor {number} from below: {label}, {metres} m{}", told(doors))
         });
-        let cars = self.cars.iter().map(|Served { car, floors }| {
+        let cars = self.cars.iter().map(|Served { car, floors, doors }| {
             let labels: Vec<_> = floors.iter().filter_map(|floor| self.label(*floor)).collect();
-            format!("car {car}: serves {}", labels.join(" "))
+            format!("car {car}: serves {}{}", labels.join(" "), told(doors))
         });
         floors.chain(cars)
+    }
+}
+
+/// The sides of doors, unless there is only the front one.
+fn told(doors: &BTreeSet<Side>) -> &'static str {
+    match (doors.contains(&Side::Front), doors.contains(&Side::Rear)) {
+        (_, false) => "",
+        (true, true) => ", front and rear",
+        (false, true) => ", rear",
     }
 }
 
@@ -300,7 +399,7 @@ mod tests {
     use super::*;
 
     fn landings(of: &[(&str, u32)]) -> Vec<Landing> {
-        of.iter().map(|&(label, height)| Landing { label: label.to_owned(), height }).collect()
+        of.iter().map(|&(label, height)| Landing::new(label, height)).collect()
     }
 
     fn floor(index: u8) -> Floor {
@@ -308,7 +407,8 @@ mod tests {
     }
 
     fn served(car: &str, floors: &[u8]) -> Served {
-        Served { car: car.to_owned(), floors: floors.iter().copied().map(floor).collect() }
+        let floors = floors.iter().copied().map(floor).collect();
+        Served { car: car.to_owned(), floors, doors: [Side::Front].into() }
     }
 
     const STREET: [(&str, u32); 3] = [("B1", 0), ("G", 3_200), ("1", 7_400)];
@@ -344,6 +444,44 @@ mod tests {
         assert_eq!(cars(vec![all.clone(), all]).0, Place::Car(1));
         let (place, message) = cars(vec![served("A", &[1, 2])]);
         assert_eq!((place, message.as_str()), (Place::Floor(0), "no car serves floor \"B1\""));
+    }
+
+    /// The street is in front of the cars, the yard behind them, the garage behind them alone.
+    #[test]
+    fn a_car_opens_where_both_it_and_the_floor_have_a_door() {
+        let rear = |car, floors: &[u8], doors: &[Side]| Served {
+            doors: doors.iter().copied().collect(),
+            ..served(car, floors)
+        };
+        let [front, both] = [vec![Side::Front], Side::BOTH.to_vec()];
+        let with_doors = |cars| {
+            let mut landings = landings(&STREET);
+            landings[0].doors = [Side::Rear].into();
+            landings[1].doors = Side::BOTH.into();
+            Building::new(landings, cars)
+        };
+        let building =
+            with_doors(vec![rear("A", &[1, 2], &front), rear("B", &[0, 1, 2], &both)]).unwrap();
+        let entrance = |index, side| Entrance { floor: floor(index), side };
+        let doors = |car| building.entrances().map(|it| building.door(car, it)).collect::<Vec<_>>();
+        let (front_door, rear_door) = (Some(Side::Front), Some(Side::Rear));
+        assert_eq!(doors("A"), [None, front_door, None, front_door]);
+        assert_eq!(doors("B"), [rear_door, front_door, rear_door, front_door]);
+        assert_eq!(building.door("B", entrance(0, Side::Rear)), None, "it has one entrance");
+        assert_eq!(building.entrance("B", floor(1)), Some(floor(1).into()));
+        assert_eq!(building.unserved("A").collect::<Vec<_>>(), [floor(0)]);
+        assert!(building.goes_on("B", entrance(1, Side::Rear), Direction::Down));
+        assert!(!building.goes_on("A", entrance(1, Side::Rear), Direction::Up));
+        let lines: Vec<_> = building.lines().collect();
+        assert_eq!(lines[1], "floor 2 from below: G, 3.2 m, front and rear");
+        assert_eq!(lines[4], "car B: serves B1 G 1, front and rear");
+        let wrong = |cars| with_doors(cars).unwrap_err().to_string();
+        assert_eq!(
+            wrong(vec![rear("A", &[0, 1, 2], &front)]),
+            "car \"A\" has no door on a side of floor \"B1\""
+        );
+        let unreached = wrong(vec![rear("A", &[1, 2], &front), rear("B", &[0, 2], &both)]);
+        assert_eq!(unreached, "no car serves the rear entrance of floor \"G\"");
     }
 
     #[test]

@@ -60,14 +60,15 @@ impl FloorCount {
     /// bottom.
     #[must_use]
     pub fn has_button(self, button: Button) -> bool {
-        match button {
-            Button::Hall(floor, Direction::Up) => floor.0 + 1 < self.0,
-            Button::Hall(floor, Direction::Down) => floor.0 > 0 && self.contains(floor),
-            Button::Car(floor) => self.contains(floor),
+        let floor = button.floor();
+        match button.direction() {
+            Some(Direction::Up) => floor.0 + 1 < self.0,
+            Some(Direction::Down) => floor.0 > 0 && self.contains(floor),
+            None => self.contains(floor),
         }
     }
 
-    /// Every button that a shaft of this height has, bottom to top.
+    /// Every button that a shaft of this height has, bottom to top, where no floor has two entrances.
     pub fn buttons(self) -> impl Iterator<Item = Button> {
         let of_floor = |floor| {
             let [up, down] = Direction::BOTH.map(|direction| Button::Hall(floor, direction));

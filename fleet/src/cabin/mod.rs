@@ -16,8 +16,8 @@ mod status;
 use std::time::Duration;
 
 use elevator_driver::{
-    Alarm, Button, Floor, KeySwitch, Kiosks, LampSet, Lamps, MotorCommand, PanelEvent, PanelInputs,
-    PanelOutputs, Trip,
+    Alarm, Button, Entrance, KeySwitch, Kiosks, LampSet, Lamps, MotorCommand, PanelEvent,
+    PanelInputs, PanelOutputs, Trip,
 };
 
 use self::climate::Climate;
@@ -192,9 +192,9 @@ impl Cabin {
     }
 
     /// A button in the car was pressed: what that is in its present mode.
-    pub(crate) fn press(&mut self, floor: Floor, now: Timestamp) -> Press {
+    pub(crate) fn press(&mut self, at: Entrance, now: Timestamp) -> Press {
         self.is_dirty = true;
-        self.car.as_mut().map_or(Press::Order, |car| car.handle_press(floor, now))
+        self.car.as_mut().map_or(Press::Order, |car| car.handle_press(at, now))
     }
 
     /// Whether a press of a lit car button cancels its call now.

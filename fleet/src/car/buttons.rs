@@ -1,6 +1,6 @@
 //! The door buttons in the car, and what else its passengers see and hear: gong, light and fan.
 
-use elevator_driver::{Direction, DoorButtons};
+use elevator_driver::{Direction, DoorButtons, Floor, Side};
 
 use super::door::Stage;
 use super::state::OperatingState;
@@ -32,8 +32,8 @@ impl Car {
     }
 
     /// Whether the door is kept from closing until it nudges.
-    pub(super) fn is_kept_open(&self) -> bool {
-        self.inputs.obstruction || self.inputs.door_buttons.is_some_and(|pressed| pressed.open)
+    pub(super) fn is_kept_open(&self, door: Side) -> bool {
+        self.inputs.obstruction || self.inputs.door_buttons.is_some_and(|it| it.opens(door))
     }
 
     /// The panel has reported its door buttons; `before` is what it said last.
@@ -41,23 +41,27 @@ impl Car {
         let (Some(before), Some(pressed)) = (before, self.inputs.door_buttons) else {
             return;
         };
-        if pressed.open && !before.open && self.may_let_out() {
-            self.let_out(now);
+        for door in Side::BOTH {
+            if pressed.opens(door) && !before.opens(door) && self.may_let_out() {
+                self.let_out(Some(door), now);
+            }
         }
         // A button that is stuck, or held from before the door opened, lets passengers board.
-        if pressed.close && !before.close && !self.is_kept_open() {
+        if pressed.close && !before.close {
             self.end_dwell_early(now);
         }
     }
 
-    /// Whether door-open is pressed in a car whose closed door it opens.
-    pub(super) fn is_door_open_pressed(&self) -> bool {
-        self.inputs.door_buttons.is_some_and(|pressed| pressed.open) && self.may_let_out()
+    /// The door whose button is pressed and which that opens at this floor, in any mode.
+    pub(super) fn door_asked_for(&self, floor: Floor) -> Option<Side> {
+        let pressed = self.inputs.door_buttons?;
+        let opens = |door: &Side| pressed.opens(*door) && self.opens(floor, *door);
+        Side::BOTH.into_iter().find(opens)
     }
 
     /// Whether the door-open button opens a closed door. A recalled car opens at its recall floor
     /// only, and a mechanic may be in the shaft.
-    fn may_let_out(&self) -> bool {
+    pub(super) fn may_let_out(&self) -> bool {
         match self.mode() {
             Mode::InService | Mode::Attendant | Mode::Independent | Mode::Priority => true,
             Mode::EmergencyPower => !self.has_power(),
@@ -70,11 +74,16 @@ impl Car {
         let OperatingState::AtDoor(cycle) = self.state else {
             return;
         };
+        if self.is_kept_open(cycle.side) {
+            return;
+        }
         match cycle.stage {
             Stage::Open { .. } => self.state = cycle.in_stage(Stage::Open { until: now }),
             // Without calls the attendant has nowhere to go.
             Stage::Attended { .. } => {
-                if self.next_departure(&self.sweep(), cycle.floor, now).is_some() {
+                let other = self.servable(cycle.floor, cycle.side.other());
+                let has_stop = self.next_departure(&self.sweep(), cycle.floor, now).is_some();
+                if has_stop || !other.is_empty() {
                     self.state = OperatingState::AtDoor(cycle.dismissed(now));
                 }
             }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use elevator_driver::{Button, Direction, DoorCommand, DoorState, Floor};
+use elevator_driver::{Button, Direction, DoorCommand, DoorState, Floor, Side};
 
 use super::event::{CarEvent, ServedCall};
 use super::state::{Closed, OperatingState};
@@ -30,6 +30,11 @@ const UNSEEN: Duration = Duration::from_millis(100);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct DoorCycle {
     pub(super) floor: Floor,
+    pub(super) side: Side,
+    /// This is the second door of the stop: no further one opens.
+    is_second: bool,
+    /// Somebody has pressed door-open of the other door.
+    other_asked_for: bool,
     pub(super) stage: Stage,
     /// When it was first fully open, or when a command last held it open.
     pub(super) opened: Option<Timestamp>,
@@ -71,9 +76,12 @@ impl Stage {
 }
 
 impl DoorCycle {
-    pub(super) fn begin(floor: Floor, now: Timestamp) -> Self {
+    pub(super) fn begin(floor: Floor, side: Side, now: Timestamp) -> Self {
         Self {
             floor,
+            side,
+            is_second: false,
+            other_asked_for: false,
             stage: Stage::Opening { since: now },
             opened: None,
             hindered: None,
@@ -87,7 +95,7 @@ impl DoorCycle {
             | Stage::Open { .. }
             | Stage::Obstructed
             | Stage::Held
-            | Stage::Attended { .. } => DoorCommand::Open,
+            | Stage::Attended { .. } => DoorCommand::open(self.side),
             Stage::Closing { .. } => DoorCommand::Close,
             Stage::Nudging { .. } => DoorCommand::Nudge,
         }
@@ -153,6 +161,11 @@ impl DoorCycle {
         Self { stage: Stage::Closing { since: now }, opened: Some(now), ..self }
     }
 
+    /// Somebody has pressed door-open of the other door, which opens next.
+    pub(super) fn asked_for_other(self) -> Self {
+        Self { other_asked_for: true, ..self }
+    }
+
     /// The door opens again, if it is about to close and does not nudge.
     pub(super) fn reopened(self, now: Timestamp) -> Self {
         match self.stage {
@@ -179,6 +192,11 @@ impl Car {
     pub(super) fn step_door(&mut self, mut cycle: DoorCycle, now: Timestamp) -> OperatingState {
         if !self.may_open() || self.inputs.floor != Some(cycle.floor) {
             return self.lose_floor(now);
+        }
+        let (door, side) = (self.inputs.door, self.inputs.side);
+        if door != DoorState::Closed && side != cycle.side && self.opens(cycle.floor, side) {
+            // By hand. It has to close first.
+            return OperatingState::Idle { after: Closed::Freely };
         }
         self.watch_hindrance(&mut cycle, now);
         cycle.unseen = cycle.unseen.filter(|until| now < *until);
@@ -211,7 +229,7 @@ impl Car {
     }
 
     fn watch_hindrance(&mut self, cycle: &mut DoorCycle, now: Timestamp) {
-        if !self.is_kept_open() && !self.is_overloaded() {
+        if !self.is_kept_open(cycle.side) && !self.is_overloaded() {
             cycle.hindered = None;
             return;
         }
@@ -233,7 +251,7 @@ impl Car {
             return cycle.in_stage(Stage::Opening { since: now });
         }
         let served = cycle.unseen.is_none() && self.serve(cycle);
-        if self.inputs.stop || self.holds_open(cycle.floor) {
+        if self.inputs.stop || self.holds_open(cycle.floor, cycle.side) {
             return cycle.in_stage(Stage::Held);
         }
         if self.mode() == Mode::Attendant {
@@ -250,7 +268,7 @@ impl Car {
         if cycle.is_overdue(&self.settings, now) {
             return cycle.in_stage(Stage::Nudging { since: now });
         }
-        if self.is_kept_open() {
+        if self.is_kept_open(cycle.side) {
             return cycle.in_stage(Stage::Obstructed);
         }
         let Stage::Open { until } = cycle.stage else {
@@ -289,12 +307,12 @@ impl Car {
 
     fn step_closing(&mut self, cycle: DoorCycle, now: Timestamp) -> OperatingState {
         if self.inputs.door == DoorState::Closed {
-            return OperatingState::Idle { after: Closed::Freely };
+            return self.closed(cycle, Closed::Freely, now);
         }
-        if self.holds_open(cycle.floor) {
+        if self.holds_open(cycle.floor, cycle.side) {
             return cycle.in_stage(Stage::Opening { since: now });
         }
-        if !self.is_kept_open() && self.servable(cycle.floor).is_empty() {
+        if !self.is_kept_open(cycle.side) && self.servable(cycle.floor, cycle.side).is_empty() {
             return OperatingState::AtDoor(cycle);
         }
         cycle.in_stage(if cycle.is_overdue(&self.settings, now) {
@@ -306,12 +324,31 @@ impl Car {
 
     fn step_nudging(&mut self, cycle: DoorCycle, now: Timestamp) -> OperatingState {
         if self.inputs.door == DoorState::Closed {
-            return OperatingState::Idle { after: Closed::Nudged };
+            return self.closed(cycle, Closed::Nudged, now);
         }
-        if self.holds_open(cycle.floor) {
+        if self.holds_open(cycle.floor, cycle.side) {
             return cycle.in_stage(Stage::Opening { since: now });
         }
         OperatingState::AtDoor(cycle)
+    }
+
+    /// The other door opens once if somebody waits for it. Then the car goes on: passengers of both
+    /// sides in turn would keep it.
+    pub(super) fn closed(&self, cycle: DoorCycle, after: Closed, now: Timestamp) -> OperatingState {
+        if cycle.is_second {
+            return OperatingState::Idle { after: Closed::Nudged };
+        }
+        let DoorCycle { floor, other_asked_for, .. } = cycle;
+        let side = cycle.side.other();
+        let is_asked_for = other_asked_for && self.opens(floor, side) && self.may_let_out();
+        let is_stop = self.sweep().opens_at(floor, self.direction);
+        let is_waited_for = is_stop && !self.servable(floor, side).is_empty();
+        if (is_asked_for || is_waited_for) && !self.inputs.stop {
+            let is_second = true;
+            let cycle = DoorCycle::begin(floor, side, now);
+            return OperatingState::AtDoor(DoorCycle { is_second, ..cycle });
+        }
+        OperatingState::Idle { after }
     }
 
     fn serve(&mut self, cycle: DoorCycle) -> bool {
@@ -319,11 +356,11 @@ impl Car {
             let announced = self.announced(cycle.floor);
             self.head(announced);
         }
-        let served = self.servable(cycle.floor);
+        let served = self.servable(cycle.floor, cycle.side);
         for call in &served {
             match call {
                 ServedCall::Hall(call) => self.hall.remove(call) | self.assigned.remove(call),
-                ServedCall::Car(floor) => self.own_calls.remove(floor),
+                ServedCall::Car(entrance) => self.own_calls.remove(entrance),
             };
         }
         let any = !served.is_empty();
@@ -333,9 +370,10 @@ impl Car {
         any
     }
 
-    pub(super) fn servable(&self, floor: Floor) -> Vec<ServedCall> {
-        let car_calls =
-            (self.serves_car_calls() && self.own_calls.contains(&floor)).then_some(floor);
+    /// The calls that this door serves at a floor.
+    pub(super) fn servable(&self, floor: Floor, door: Side) -> Vec<ServedCall> {
+        let rides = self.settings.entrances(floor, door).filter(|it| self.own_calls.contains(it));
+        let rides = rides.filter(|_| self.serves_car_calls()).map(ServedCall::Car);
         let in_service = self.availability() == Availability::InService
             || self.mode() == Mode::Priority && is_seeded(SeededBug::PriorityServesHalls);
         let halls = Direction::BOTH
@@ -344,9 +382,41 @@ impl Car {
                 let is_announced = self.direction.is_none_or(|d| d == *direction);
                 in_service && (is_announced || is_seeded(SeededBug::ServesBothDirections))
             })
-            .map(|direction| HallCall::new(floor, direction))
+            .flat_map(|direction| {
+                let entrances = self.settings.entrances(floor, door);
+                entrances.map(move |entrance| HallCall::at(entrance, direction))
+            })
             .filter(|call| self.hall.contains(call) || self.assigned.contains(call));
-        car_calls.into_iter().map(ServedCall::Car).chain(halls.map(ServedCall::Hall)).collect()
+        rides.chain(halls.map(ServedCall::Hall)).collect()
+    }
+
+    /// Whether this door opens at a floor.
+    pub(super) fn opens(&self, floor: Floor, door: Side) -> bool {
+        self.settings.entrances(floor, door).next().is_some()
+    }
+
+    /// The door that opens at a floor if nobody asks for another.
+    pub(super) fn usual_door(&self, floor: Floor) -> Option<Side> {
+        self.settings.doors.get(&self.settings.entrance(floor)?).copied()
+    }
+
+    /// The door to open at a floor: the one that is not closed, else one that serves a call, else
+    /// the usual one. For an errand or in a recall it is the usual one.
+    pub(super) fn door_at(&self, floor: Floor) -> Side {
+        if self.inputs.door != DoorState::Closed && self.opens(floor, self.inputs.side) {
+            return self.inputs.side;
+        }
+        let by_fire_call = self.fire_call.filter(|call| call.floor == floor);
+        let asked_for = by_fire_call.and_then(|call| self.settings.doors.get(&call).copied());
+        let is_wanted = |door: &Side| self.holds_open(floor, *door) && !self.is_overloaded();
+        let serves = |door: &Side| !self.servable(floor, *door).is_empty();
+        let usual = self.usual_door(floor);
+        let first = |wanted: &dyn Fn(&Side) -> bool| Side::BOTH.into_iter().find(wanted);
+        asked_for
+            .or_else(|| usual.filter(is_wanted))
+            .or_else(|| first(&serves))
+            .or(usual)
+            .unwrap_or_default()
     }
 
     /// The direction to announce at `floor`: that of the car's own stops, else that of a passenger
@@ -357,7 +427,7 @@ impl Car {
         self.sweep().announce(floor, travel, self.older).or_else(|| {
             [first, first.opposite()]
                 .into_iter()
-                .find(|&direction| self.hall.contains(&HallCall::new(floor, direction)))
+                .find(|way| self.hall.iter().any(|it| it.floor == floor && it.direction == *way))
         })
     }
 
@@ -375,10 +445,12 @@ impl Car {
             Stage::Opening { .. } | Stage::Closing { .. } | Stage::Nudging { .. } => false,
         };
         let is_seen = cycle.unseen.is_none_or(|until| now >= until);
-        if !is_open || !is_seen || call.floor() != cycle.floor || !self.welcomes(call) {
+        let door = self.settings.doors.get(&call.entrance());
+        let is_here = call.floor() == cycle.floor && door == Some(&cycle.side);
+        if !is_open || !is_seen || !is_here || !self.welcomes(call) {
             return false;
         }
-        if let Button::Hall(_, direction) = call {
+        if let Some(direction) = call.direction() {
             self.head(Some(direction));
         }
         if let Stage::Open { .. } = cycle.stage {
@@ -389,12 +461,12 @@ impl Car {
     }
 
     fn welcomes(&self, call: Button) -> bool {
-        match call {
-            Button::Hall(_, direction) => {
+        match call.direction() {
+            Some(direction) => {
                 self.availability() == Availability::InService
                     && self.direction.is_none_or(|d| d == direction)
             }
-            Button::Car(_) => self.serves_car_calls(),
+            None => self.serves_car_calls(),
         }
     }
 }

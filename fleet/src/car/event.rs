@@ -1,4 +1,4 @@
-use elevator_driver::{DoorState, Floor};
+use elevator_driver::{DoorState, Entrance, Floor};
 
 use crate::model::{Call, FlightRecord, HallCall, HangEvidence, NodeId, Reason, Wear};
 use crate::settings::{RequestId, SessionEnd};
@@ -50,14 +50,14 @@ pub struct SessionLeg {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ServedCall {
     Hall(HallCall),
-    Car(Floor),
+    Car(Entrance),
 }
 
 impl ServedCall {
-    pub(crate) fn at(self, car: NodeId) -> Call {
+    pub(crate) fn at(self, car: &NodeId) -> Call {
         match self {
             Self::Hall(call) => Call::Hall(call),
-            Self::Car(floor) => Call::Car { car, floor },
+            Self::Car(entrance) => Call::ride(car, entrance),
         }
     }
 }

@@ -64,6 +64,7 @@ impl Car {
         now: Timestamp,
     ) -> OperatingState {
         let (door, is_overloaded) = (self.inputs.door, self.is_overloaded());
+        let opens_pressed = pressed.opens(cycle.side);
         let (is_opening, since) = match cycle.stage {
             Stage::Opening { since } => (true, Some(since)),
             Stage::Closing { since } | Stage::Nudging { since } => (false, Some(since)),
@@ -72,7 +73,7 @@ impl Car {
             }
         };
         if door == DoorState::Closed && !is_opening {
-            return OperatingState::Idle { after: Closed::Freely };
+            return self.closed(cycle, Closed::Freely, now);
         }
         let has_opened = door == DoorState::Open && is_opening;
         match since {
@@ -84,10 +85,10 @@ impl Car {
             cycle.opened.get_or_insert(now);
         }
         let opens = match cycle.opened {
-            Some(_) => !pressed.close || pressed.open || is_overloaded,
+            Some(_) => !pressed.close || opens_pressed || is_overloaded,
             // One that has not begun to open is still locked: "closed" would not be the end of a
             // closing.
-            None => pressed.open || is_overloaded || (is_opening && door == DoorState::Closed),
+            None => opens_pressed || is_overloaded || (is_opening && door == DoorState::Closed),
         };
         match (opens, is_opening) {
             (true, true) if has_opened => cycle.in_stage(Stage::Held),

@@ -120,7 +120,7 @@ impl Car {
             return driven;
         }
         if is_seeded(SeededBug::ServesInPassing) {
-            self.events.push_back(CarEvent::Served(self.servable(floor)));
+            self.events.push_back(CarEvent::Served(self.servable(floor, self.door_at(floor))));
         }
         self.supervision.flight = Punctuality::OnTime;
         let leg = Leg { from: driven.last, to: floor, start: driven.start, end: LegEnd::Passing };

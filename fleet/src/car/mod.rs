@@ -23,7 +23,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
 use elevator_driver::{
-    Direction, DoorCommand, DriveFeedback, Floor, HallLantern, MotorCommand, PanelEvent,
+    Direction, DoorCommand, DriveFeedback, Entrance, Floor, HallLantern, MotorCommand, PanelEvent,
     PanelInputs,
 };
 
@@ -40,12 +40,14 @@ use self::special::Stay;
 use self::state::OperatingState;
 use self::supervision::{DoorHealth, Punctuality, Supervision};
 use crate::dispatch::CarPlan;
-use crate::model::{CarPhase, CarView, FloorSet, HallCall, Mode, Reason, Timestamp, Unavailable};
+use crate::model::{
+    CarPhase, CarView, FloorSet, HallCall, Mode, Reason, Shut, Timestamp, Unavailable,
+};
 use crate::seeded::{SeededBug, is_seeded};
 
 #[derive(Debug, Clone, Copy)]
 pub struct Stops<'a> {
-    pub car_calls: &'a BTreeSet<Floor>,
+    pub car_calls: &'a BTreeSet<Entrance>,
     pub assigned: &'a BTreeSet<HallCall>,
     /// All open hall calls, whichever car they are assigned to.
     pub hall: &'a BTreeSet<HallCall>,
@@ -55,9 +57,9 @@ pub struct Stops<'a> {
 pub struct Car {
     settings: CarSettings,
     inputs: PanelInputs,
-    own_calls: BTreeSet<Floor>,
+    own_calls: BTreeSet<Entrance>,
     /// Of these, those that came while the car was out of service by command; `None` at first.
-    late_calls: Option<BTreeSet<Floor>>,
+    late_calls: Option<BTreeSet<Entrance>>,
     assigned: BTreeSet<HallCall>,
     hall: BTreeSet<HallCall>,
     plan: CarPlan,
@@ -66,7 +68,7 @@ pub struct Car {
     power: Power,
     fire_key: FireKey,
     /// In fire service, the floor that was asked for last: there the car goes, or its door is open.
-    fire_call: Option<Floor>,
+    fire_call: Option<Entrance>,
     state: OperatingState,
     /// The last floor sensor seen since the panel was last connected.
     position: Option<Floor>,
@@ -147,8 +149,10 @@ impl Car {
         }
         let (_, wanted) = self.state.commands();
         match wanted {
-            DoorCommand::Open if !self.may_open() => DoorCommand::Close,
-            command @ (DoorCommand::Open | DoorCommand::Close | DoorCommand::Nudge) => command,
+            DoorCommand::Open | DoorCommand::OpenRear if !self.may_open() => DoorCommand::Close,
+            DoorCommand::Open | DoorCommand::OpenRear | DoorCommand::Close | DoorCommand::Nudge => {
+                wanted
+            }
         }
     }
 
@@ -198,6 +202,7 @@ impl Car {
             load: self.inputs.load,
             locked_out: self.locked_out().collect::<FloorSet>().union(&self.settings.unserved),
             mode: self.mode(),
+            shut: Shut::default(),
         }
     }
 

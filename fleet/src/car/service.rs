@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use elevator_driver::{DoorState, DriveFeedback, Floor, KeySwitch};
+use elevator_driver::{DoorState, DriveFeedback, Entrance, Floor, KeySwitch, Side};
 
 use super::Car;
 use super::door::{DoorCycle, Stage};
@@ -49,15 +49,19 @@ impl Car {
 
     /// The stops of the current service mode, without floors that can't be reached.
     pub(super) fn sweep(&self) -> StopSet {
-        let own = || self.own_calls.clone();
+        let opens = |at: &Entrance| self.settings.doors.contains_key(at);
+        let floors = |calls: &BTreeSet<Entrance>| {
+            calls.iter().filter(|call| opens(call)).map(|call| call.floor).collect()
+        };
+        let own = || -> BTreeSet<Floor> { floors(&self.own_calls) };
         let car_calls: BTreeSet<Floor> = match self.mode() {
             Mode::InService | Mode::Attendant | Mode::Independent => own(),
             // Riders on the way get off, and the car does not turn for those behind.
             Mode::Priority => own().into_iter().chain(self.errand.map(Stay::floor)).collect(),
             Mode::FireRecall | Mode::EmergencyPower => [self.settings.recall_floor].into(),
-            Mode::FireService => self.fire_call.into_iter().collect(),
+            Mode::FireService => self.fire_call.into_iter().map(|call| call.floor).collect(),
             Mode::OutOfService if self.is_switched_off() => BTreeSet::new(),
-            Mode::OutOfService => self.timely_calls(),
+            Mode::OutOfService => floors(&self.timely_calls()),
         };
         // A car that still has to prove that it can run serves its own passengers only.
         let collects = matches!(self.mode(), Mode::InService | Mode::Attendant)
@@ -67,6 +71,7 @@ impl Car {
             |floor: &Floor| self.settings.floors.contains(*floor) && !self.leaves_out(*floor);
         let stops = StopSet::of_car_calls(car_calls.into_iter().filter(reachable));
         let hall = self.assigned.iter().filter(|call| collects && reachable(&call.floor));
+        let hall = hall.filter(|call| opens(&call.entrance()));
         hall.fold(stops, |stops, call| stops.with(*call))
     }
 
@@ -83,18 +88,25 @@ impl Car {
         self.inputs.load.is_some_and(|load| load >= limit)
     }
 
-    /// Whether the door has to stay open at `floor` in the current conditions.
-    pub(super) fn holds_open(&self, floor: Floor) -> bool {
+    /// Whether this door has to stay open at `floor` in the current conditions.
+    pub(super) fn holds_open(&self, floor: Floor, door: Side) -> bool {
+        let is_usual = self.usual_door(floor) == Some(door);
+        let is_here = |call: Entrance| call.floor == floor;
         let by_mode = match self.mode() {
             Mode::InService | Mode::Attendant | Mode::OutOfService => false,
             // Until another floor is asked for.
-            Mode::FireService => self.fire_call.is_none_or(|stop| stop == floor),
-            Mode::Independent => self.sweep().car_calls().iter().all(|stop| stop == floor),
-            Mode::Priority => self.errand.is_some_and(|stay| stay.floor() == floor),
+            Mode::FireService => self
+                .fire_call
+                .is_none_or(|call| is_here(call) && self.settings.doors.get(&call) == Some(&door)),
+            Mode::Independent => {
+                self.sweep().car_calls().iter().all(|stop| stop == floor)
+                    && self.servable(floor, door.other()).is_empty()
+            }
+            Mode::Priority => is_usual && self.errand.is_some_and(|stay| stay.floor() == floor),
             // Or at any floor, while the recall floor can't be reached.
             Mode::FireRecall | Mode::EmergencyPower => {
                 let recall = self.settings.recall_floor;
-                floor == recall || self.leaves_out(recall)
+                is_usual && floor == recall || self.leaves_out(recall)
             }
         };
         by_mode || self.is_overloaded()
@@ -107,11 +119,12 @@ impl Car {
     /// A button in the car was pressed. In some modes that is a command, beside an order or
     /// instead.
     #[must_use]
-    pub fn handle_press(&mut self, floor: Floor, now: Timestamp) -> Press {
+    pub fn handle_press(&mut self, entrance: Entrance, now: Timestamp) -> Press {
+        let floor = entrance.floor;
         let press = match self.mode() {
             Mode::InService | Mode::Independent | Mode::FireRecall => Press::Order,
             Mode::Attendant => {
-                self.leave_for(floor, now);
+                self.leave_for(entrance, now);
                 Press::Order
             }
             Mode::Priority => {
@@ -121,14 +134,14 @@ impl Car {
             // Its riders need not wait for its turn.
             Mode::EmergencyPower => {
                 if !self.has_power() {
-                    self.let_out(now);
+                    self.let_out(None, now);
                 }
                 Press::Order
             }
             // What is kept until the mechanic is done.
             Mode::OutOfService if self.is_switched_off() => Press::Order,
             Mode::OutOfService => {
-                self.let_out(now);
+                self.let_out(None, now);
                 Press::Command
             }
             Mode::FireService => {
@@ -137,7 +150,7 @@ impl Car {
                     // floor cancels the call to another.
                     let is_here = self.inputs.floor == Some(floor) && !self.state.is_driving();
                     let is_cancelled = is_here && self.inputs.door_buttons.is_some();
-                    self.fire_call = (!is_cancelled).then_some(floor);
+                    self.fire_call = (!is_cancelled).then_some(entrance);
                 }
                 Press::Command
             }
@@ -153,23 +166,36 @@ impl Car {
     }
 
     /// The attendant's command to close the door and go.
-    fn leave_for(&mut self, floor: Floor, now: Timestamp) {
+    fn leave_for(&mut self, to: Entrance, now: Timestamp) {
         if let OperatingState::AtDoor(cycle) = self.state
             && cycle.is_attended()
-            && cycle.floor != floor
+            && (cycle.floor != to.floor || self.settings.doors.get(&to) != Some(&cycle.side))
         {
             self.state = OperatingState::AtDoor(cycle.dismissed(now));
         }
     }
 
-    /// Nobody is locked into a car that is out of service.
-    pub(super) fn let_out(&mut self, now: Timestamp) {
+    /// Nobody is locked into a car that is out of service. Opens this door, or any. While the other
+    /// one is open, this one opens next.
+    pub(super) fn let_out(&mut self, door: Option<Side>, now: Timestamp) {
         match (self.state, self.inputs.floor) {
             (OperatingState::Idle { .. }, Some(floor)) if self.may_open() && self.serves(floor) => {
-                self.state = OperatingState::AtDoor(DoorCycle::begin(floor, now));
+                let door = door.unwrap_or_else(|| self.door_at(floor));
+                let is_free = self.inputs.door == DoorState::Closed || self.inputs.side == door;
+                if is_free && self.opens(floor, door) {
+                    self.state = OperatingState::AtDoor(DoorCycle::begin(floor, door, now));
+                }
             }
             (OperatingState::AtDoor(cycle), Some(_)) => {
-                self.state = OperatingState::AtDoor(cycle.reopened(now));
+                let is_this = door.is_none_or(|door| door == cycle.side);
+                let next = if is_this {
+                    cycle.reopened(now)
+                } else if cycle.is_attended() && self.opens(cycle.floor, cycle.side.other()) {
+                    cycle.dismissed(now).asked_for_other()
+                } else {
+                    cycle.asked_for_other()
+                };
+                self.state = OperatingState::AtDoor(next);
             }
             _ => {}
         }
@@ -177,13 +203,13 @@ impl Car {
 
     /// The car calls have changed. While an operator has taken the car out of service, those that
     /// come from a node which has not heard of it are kept, and served once the mode ends.
-    pub(super) fn note_late_calls(&mut self, car_calls: &BTreeSet<Floor>) {
+    pub(super) fn note_late_calls(&mut self, car_calls: &BTreeSet<Entrance>) {
         // Those of an earlier process are in time: passengers may be in the car.
         let Some(late) = self.late_calls.as_mut() else {
             self.late_calls = Some(BTreeSet::new());
             return;
         };
-        late.retain(|floor| car_calls.contains(floor));
+        late.retain(|call| car_calls.contains(call));
         if self.command == Mode::OutOfService {
             late.extend(car_calls.difference(&self.own_calls));
         } else {
@@ -192,7 +218,7 @@ impl Car {
     }
 
     /// The car calls from before the car was taken out of service.
-    fn timely_calls(&self) -> BTreeSet<Floor> {
+    fn timely_calls(&self) -> BTreeSet<Entrance> {
         let late = self.late_calls.clone().unwrap_or_default();
         self.own_calls.difference(&late).copied().collect()
     }
@@ -203,7 +229,7 @@ impl Car {
             return None;
         }
         let calls = if self.assigned.is_empty() { &self.hall } else { &self.assigned };
-        calls.iter().map(|call| format!("{} {}", call.floor, call.direction)).reduce(
+        calls.iter().map(|call| format!("{} {}", call.entrance(), call.direction)).reduce(
             |text, next| {
                 let longer = format!("{text}, {next}");
                 if longer.len() > DISPLAY_BYTES { text } else { longer }

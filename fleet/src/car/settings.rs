@@ -1,9 +1,10 @@
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use elevator_driver::{Building, Direction, Floor, FloorCount};
+use elevator_driver::{Building, Direction, Entrance, Floor, FloorCount, Side};
 
 use crate::dispatch::{self, Kinematics};
-use crate::model::{FloorSet, Wear};
+use crate::model::{FloorSet, Shut, Wear};
 
 /// The settings of a car: its shaft, its times and its limits. `config/node.toml` has the ranges.
 ///
@@ -13,6 +14,9 @@ pub struct CarSettings {
     pub floors: FloorCount,
     /// The floors at which the car never stops.
     pub unserved: FloorSet,
+    /// Which of its doors opens at an entrance. It opens at no others.
+    pub doors: BTreeMap<Entrance, Side>,
+    pub shut: Shut,
     /// The heights of the floors above the lowest, in mm.
     pub heights: Vec<u32>,
     /// How long the door stays open after the last reason, and between both directions of a turn.
@@ -91,6 +95,8 @@ impl CarSettings {
         Self {
             floors,
             unserved: FloorSet::default(),
+            doors: floors.floors().map(|floor| (floor.into(), Side::Front)).collect(),
+            shut: Shut::default(),
             heights: Building::from(floors).heights(),
             dwell: Duration::from_secs(3),
             nudge_after: Duration::from_secs(20),
@@ -113,6 +119,31 @@ impl CarSettings {
             cancel_car_calls: false,
             maintenance: Maintenance::default(),
         }
+    }
+
+    /// Those of a car in this building, by its name.
+    #[must_use]
+    pub fn of(building: &Building, car: &str) -> Self {
+        let door = |entrance| Some((entrance, building.door(car, entrance)?));
+        Self {
+            unserved: building.unserved(car).collect(),
+            doors: building.entrances().filter_map(door).collect(),
+            shut: Shut::of(building, car),
+            heights: building.heights(),
+            ..Self::new(building.floors())
+        }
+    }
+
+    /// The entrance of a floor that the car serves; of two, the front one.
+    pub(super) fn entrance(&self, floor: Floor) -> Option<Entrance> {
+        let entrances = Side::BOTH.map(|side| Entrance { floor, side });
+        entrances.into_iter().find(|entrance| self.doors.contains_key(entrance))
+    }
+
+    /// The entrances of a floor at which this door of the car opens.
+    pub(super) fn entrances(&self, floor: Floor, door: Side) -> impl Iterator<Item = Entrance> {
+        let entrances = Side::BOTH.map(|side| Entrance { floor, side });
+        entrances.into_iter().filter(move |it| self.doors.get(it) == Some(&door))
     }
 
     /// The way between two floors, in mm.

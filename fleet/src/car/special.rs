@@ -88,7 +88,8 @@ impl Car {
             (is_session && mode == Mode::OutOfService).then_some(SessionEnd::Operator)
         };
         let is_there = if let OperatingState::AtDoor(cycle) = self.state {
-            mode == Mode::Priority && cycle.is_held_at(stay.floor())
+            let is_usual = self.usual_door(cycle.floor) == Some(cycle.side);
+            mode == Mode::Priority && cycle.is_held_at(stay.floor()) && is_usual
         } else {
             false
         };

@@ -209,23 +209,29 @@ impl Car {
             self.inputs.door != DoorState::Closed && !is_seeded(SeededBug::RunsWithOpenDoor);
         let sweep = self.sweep();
         let departure = self.next_departure(&sweep, floor, now);
+        let asked_for = self.door_asked_for(floor);
         let waits = if self.mode() == Mode::Attendant {
             departure.is_none() || self.is_overloaded()
         } else if self.mode() == Mode::FireService {
             // A door opens on a fire floor only for somebody who asks for it, or who asks to leave
             // with too many.
             match self.inputs.door_buttons {
-                Some(pressed) => pressed.open || self.fire_call.is_some() && self.is_overloaded(),
-                None => self.fire_call.is_some_and(|stop| stop == floor || self.is_overloaded()),
+                Some(_) => asked_for.is_some() || self.fire_call.is_some() && self.is_overloaded(),
+                None => {
+                    self.fire_call.is_some_and(|stop| stop.floor == floor || self.is_overloaded())
+                }
             }
         } else {
-            self.holds_open(floor)
+            self.holds_open(floor, self.door_at(floor))
         };
         // One that is held since before the car was at rest counts; one that is stuck until it
         // nudged does not.
-        let is_wanted = after == Closed::Freely && self.is_door_open_pressed();
+        let is_wanted = after == Closed::Freely && asked_for.is_some() && self.may_let_out();
         if is_open || (waits || is_wanted) && self.serves(floor) {
-            return OperatingState::AtDoor(DoorCycle::begin(floor, now));
+            let by_hand = is_wanted || self.mode() == Mode::FireService;
+            let door = asked_for.filter(|_| by_hand && !is_open);
+            let door = door.unwrap_or_else(|| self.door_at(floor));
+            return OperatingState::AtDoor(DoorCycle::begin(floor, door, now));
         }
         let may_open = match after {
             Closed::Freely => true,
@@ -234,7 +240,7 @@ impl Car {
         let announced = sweep.announce(floor, self.first_direction(), self.older);
         if may_open && sweep.opens_at(floor, announced) {
             self.head(announced);
-            return OperatingState::AtDoor(DoorCycle::begin(floor, now));
+            return self.open(floor, now);
         }
         let Some((direction, stop_at)) = departure else {
             // Passengers who wait for the end of a back-off still travel in the same direction.
@@ -292,15 +298,19 @@ impl Car {
     /// The car has come to rest at a floor. A door that is not closed is opened first.
     pub(super) fn arrive(&mut self, floor: Floor, now: Timestamp) -> OperatingState {
         if self.mode() == Mode::FireService {
-            self.fire_call = self.fire_call.filter(|stop| *stop != floor);
+            self.fire_call = self.fire_call.filter(|stop| stop.floor != floor);
             return OperatingState::Idle { after: Closed::Freely };
         }
         // Passengers get off a car that may not continue for a while.
         let is_detained = self.supervision.strikes.until().is_some() || self.is_switched_off();
         if is_detained && self.serves(floor) {
-            return OperatingState::AtDoor(DoorCycle::begin(floor, now));
+            return self.open(floor, now);
         }
         OperatingState::Idle { after: Closed::Freely }
+    }
+
+    pub(super) fn open(&self, floor: Floor, now: Timestamp) -> OperatingState {
+        OperatingState::AtDoor(DoorCycle::begin(floor, self.door_at(floor), now))
     }
 
     /// Sets the direction in which the car collects, or `None` when it may turn either way.

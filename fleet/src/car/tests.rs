@@ -5,6 +5,7 @@ mod counters;
 mod door;
 mod service;
 mod shaft;
+mod sides;
 mod storm;
 mod supervision;
 mod sweep;

@@ -93,7 +93,7 @@ impl<'a> Waits<'a> {
                 call.to.is_some() || predictor.is_committed(view, car_calls, call)
             });
             let waited = demand.waited.min(LONGEST_WAIT).as_secs_f64();
-            let landing = call.landing();
+            let landing = HallCall::new(call.floor, call.direction);
             let at_landing: &mut f64 =
                 &mut longest[side(call.direction)][usize::from(call.floor.index())];
             *at_landing = at_landing.max(waited);
@@ -146,8 +146,10 @@ impl Costs for Waits<'_> {
         let mut cost = 0.0;
         self.predictor.visit(&self.cars[car].view, held.stops, |button, after| {
             let waited = match button {
-                Button::Hall(floor, way) => self.waited[side(way)][usize::from(floor.index())],
-                Button::Car(_) => 0.0,
+                Button::Hall(floor, way) | Button::RearHall(floor, way) => {
+                    self.waited[side(way)][usize::from(floor.index())]
+                }
+                Button::Car(_) | Button::RearCar(_) => 0.0,
             };
             cost += square(waited + seconds(after));
         });

@@ -60,7 +60,8 @@ fn left_out(call: HallCall, cars: &[&CarSituation]) -> Option<FloorSet> {
         let has_room = view.load.is_none_or(|load| load < super::BYPASS_LOAD);
         is_done && has_room && view.floor == Some(call.floor) && view.elapsed <= AT_ONCE
     };
-    let left = cars.iter().map(|car| &car.view).filter(has_left);
+    let reaching = cars.iter().map(|car| &car.view).filter(|view| view.reaches(call));
+    let left = reaching.filter(has_left);
     Some(left.min_by_key(|view| view.elapsed)?.locked_out)
 }
 

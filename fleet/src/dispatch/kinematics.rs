@@ -269,7 +269,7 @@ mod tests {
     fn flights_take_the_heights_of_their_storeys() {
         let car = round_numbers(1.0);
         let floor = |index| Floor::try_from(index).unwrap();
-        let landing = |height: u32| Landing { label: height.to_string(), height: height * 1_000 };
+        let landing = |height: u32| Landing::new(&height.to_string(), height * 1_000);
         let building = Building::new([0, 2, 8, 18, 20].map(landing).into(), Vec::new()).unwrap();
         let times = TravelTimes::new(&car, &building);
         for (from, to, seconds) in [(0, 1, 4.0), (1, 2, 6.0), (2, 3, 8.0), (1, 3, 11.0)] {

@@ -63,8 +63,10 @@ impl StopSet {
 
     pub(super) fn serve(&mut self, button: Button) -> bool {
         match button {
-            Button::Hall(floor, direction) => self.hall_mut(direction).remove(floor),
-            Button::Car(floor) => self.car_calls.remove(floor),
+            Button::Hall(floor, direction) | Button::RearHall(floor, direction) => {
+                self.hall_mut(direction).remove(floor)
+            }
+            Button::Car(floor) | Button::RearCar(floor) => self.car_calls.remove(floor),
         }
     }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::report::availability;
 use super::seconds;
-use crate::model::{Availability, CarPhase, CarView, FloorSet, Mode, Reason};
+use crate::model::{Availability, CarPhase, CarView, FloorSet, Mode, Reason, Shut};
 
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "CarView")]
@@ -41,7 +41,8 @@ impl From<CarForm> for CarView {
         let availability = reason
             .and_then(Reason::unavailable)
             .map_or(Availability::InService, Availability::Unavailable);
-        Self { availability, floor, phase, elapsed, direction, load, locked_out, mode }
+        let shut = Shut::default();
+        Self { availability, floor, phase, elapsed, direction, load, locked_out, mode, shut }
     }
 }
 

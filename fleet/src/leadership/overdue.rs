@@ -37,7 +37,7 @@ impl Bank<'_> {
     fn helpers(&self, call: HallCall) -> impl Iterator<Item = &NodeId> {
         let assigned = self.calls.get(&call).and_then(Option::as_ref);
         let able = self.cars.iter().filter(move |(car, view)| {
-            let goes_on = self.building.goes_on(car.as_str(), call.floor, call.direction);
+            let goes_on = self.building.goes_on(car.as_str(), call.entrance(), call.direction);
             goes_on && Predictor::can_serve(view) && view.reaches(call)
         });
         able.map(|(name, _)| name).filter(move |name| Some(*name) != assigned)
@@ -127,7 +127,7 @@ impl Overdue {
 #[cfg(test)]
 mod tests {
     use elevator_driver::vocabulary::Served;
-    use elevator_driver::{Direction, Floor, FloorCount};
+    use elevator_driver::{Direction, Floor, FloorCount, Side};
 
     use super::*;
     use crate::election::testing::{floor, name};
@@ -189,6 +189,7 @@ mod tests {
         let call = HallCall::new(floor(1), Direction::Up);
         let cars =
             [(1, &[0, 1][..]), (2, &[1, 2]), (3, &[0, 1, 2, 3])].map(|(car, serves)| Served {
+                doors: [Side::Front].into(),
                 car: name(car).to_string(),
                 floors: floors().floors().filter(|it| serves.contains(&it.index())).collect(),
             });

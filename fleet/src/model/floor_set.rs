@@ -2,7 +2,7 @@
 
 use std::num::NonZero;
 
-use elevator_driver::{Direction, Floor, FloorCount};
+use elevator_driver::{Building, Direction, Entrance, Floor, FloorCount, Side};
 use serde::{Deserialize, Serialize};
 
 /// A set of floors, a bit a floor: a tree is too slow for the predictor.
@@ -73,6 +73,37 @@ impl FloorSet {
             Direction::Down => (0..own)
                 .find_map(|word| lowest(word, self.0[word]))
                 .or_else(|| lowest(own, self.0[own] & (bit - 1))),
+        }
+    }
+}
+
+/// The entrances that a car passes by, at floors where it stops.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct Shut {
+    front: FloorSet,
+    /// A car opens at all rear entrances where it stops, or at none.
+    rear: bool,
+}
+
+impl Shut {
+    /// Those of a car in this building, by its name.
+    #[must_use]
+    pub fn of(building: &Building, car: &str) -> Self {
+        let opens = |entrance: &Entrance| building.door(car, *entrance).is_some();
+        let (front, rear): (Vec<_>, Vec<_>) =
+            building.entrances().partition(|entrance| entrance.side == Side::Front);
+        let shut = front.into_iter().filter(|entrance| !opens(entrance));
+        Self {
+            front: shut.map(|it| it.floor).collect(),
+            rear: !rear.is_empty() && !rear.iter().any(opens),
+        }
+    }
+
+    #[must_use]
+    pub(crate) fn contains(&self, Entrance { floor, side }: Entrance) -> bool {
+        match side {
+            Side::Front => self.front.contains(floor),
+            Side::Rear => self.rear,
         }
     }
 }

@@ -20,7 +20,7 @@ mod view;
 
 pub use call::{Call, HallCall};
 pub use counters::{Counters, Wear};
-pub use floor_set::FloorSet;
+pub use floor_set::{FloorSet, Shut};
 pub use hang::{HangCause, HangEvidence};
 pub use identity::{BuildingHash, Hello, NodeState, Nonce, Protocol, UnknownProtocol};
 pub use leg::{FlightRecord, Leg, LegEnd};

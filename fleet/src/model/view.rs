@@ -3,11 +3,11 @@
 use std::fmt;
 use std::time::Duration;
 
-use elevator_driver::{Direction, Floor, FloorCount};
+use elevator_driver::{Direction, Entrance, Floor, FloorCount};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{FloorSet, HallCall, Mode, named};
+use super::{FloorSet, HallCall, Mode, Shut, named};
 
 /// A car, as its own node describes it to others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,6 +27,9 @@ pub struct CarView {
     /// status shows what was commanded.
     #[serde(with = "super::mode::wire")]
     pub mode: Mode,
+    /// Not sent: receivers derive it from the building.
+    #[serde(skip)]
+    pub shut: Shut,
 }
 
 impl CarView {
@@ -42,6 +45,7 @@ impl CarView {
             load: None,
             locked_out: FloorSet::default(),
             mode: Mode::default(),
+            shut: Shut::default(),
         }
     }
 
@@ -60,7 +64,8 @@ impl CarView {
     #[must_use]
     pub fn reaches(&self, call: HallCall) -> bool {
         let leaves_out = |floor| self.locked_out.contains(floor);
-        !leaves_out(call.floor) && !call.to.is_some_and(leaves_out)
+        let passes = |at: Entrance| leaves_out(at.floor) || self.shut.contains(at);
+        !passes(call.entrance()) && !call.to.is_some_and(|to| passes(to.into()))
     }
 
     /// Whether all its floors are among these.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use elevator_driver::{Alarm, DoorState};
+use elevator_driver::{Alarm, DoorState, Floor};
 
 use super::{Action, Node, Report, Timer};
 use crate::cabin::CabinTimer;
@@ -131,7 +131,7 @@ impl Node {
     fn calls_of_own_car(&self, open: &BTreeSet<HallCall>, now: Timestamp) -> BTreeSet<HallCall> {
         match self.leadership.node_state() {
             NodeState::Seeking => {
-                let view = self.cabin.view(now);
+                let view = self.bank(now).own_car().map(|(_, view)| view);
                 let reaches = |call: HallCall| view.is_some_and(|view| view.reaches(call));
                 let takes = |call: &HallCall| call.to.is_none() || reaches(*call);
                 open.iter().copied().filter(takes).collect()
@@ -152,7 +152,7 @@ impl Node {
         let mut open = self.waiting_calls();
         // A car that goes no further that way is not what people there wait for.
         let (building, own) = (self.building(), self.hello.node.as_str());
-        open.retain(|call| building.goes_on(own, call.floor, call.direction));
+        open.retain(|call| building.goes_on(own, call.entrance(), call.direction));
         let assigned = self.calls_of_own_car(&open, now);
         let others = open.into_iter().filter(|call| call.to.is_none());
         let hall: BTreeSet<HallCall> = others.chain(assigned.iter().copied()).collect();
@@ -175,12 +175,11 @@ impl Node {
             match event {
                 CarEvent::Served(calls) => {
                     for call in calls {
-                        let car = self.hello.node.clone();
-                        self.store.serve(call.at(car), now);
+                        self.store.serve(call.at(&self.hello.node), now);
                         self.route_store(now);
                         match call {
                             ServedCall::Hall(landing) => self.board(landing, now),
-                            ServedCall::Car(floor) => self.services.boarding.arrive(floor),
+                            ServedCall::Car(at) => self.services.boarding.arrive(at),
                         }
                     }
                 }
@@ -252,8 +251,8 @@ impl Node {
             let Some(to) = call.to else { continue };
             self.services.boarding.begin(call, self.store.presses(call), now);
             self.cabin.invalidate_stops();
-            if self.store.ride_to(to) == Ride::Absent {
-                let ride = Call::Car { car: self.hello.node.clone(), floor: to };
+            if self.store.ride_to(to.into()) == Ride::Absent {
+                let ride = Call::ride(&self.hello.node, to);
                 // The boarding looks for it in the store, and waits until it is promised.
                 self.place(&ride, now);
             }
@@ -262,7 +261,8 @@ impl Node {
 
     /// Serves the destination calls whose trips are safe by now.
     fn serve_boarded(&mut self, now: Timestamp) {
-        for (call, presses) in self.services.boarding.take_safe(|to| self.store.ride_to(to), now) {
+        let ride_to = |to: Floor| self.store.ride_to(to.into());
+        for (call, presses) in self.services.boarding.take_safe(ride_to, now) {
             self.store.serve_boarded(call, &presses, now);
         }
     }

@@ -35,7 +35,7 @@ use crate::wire::{Beacon, Delta, Echo, Frame, StateTransfer};
 use elevator_driver::vocabulary::Served;
 use elevator_driver::{
     Building, Button, Direction, DoorCommand, DoorState, DriveFeedback, Floor, FloorCount,
-    MotorCommand, PanelEvent, PanelInputs,
+    MotorCommand, PanelEvent, PanelInputs, Side,
 };
 
 const PERIOD: Duration = Duration::from_millis(25);
@@ -98,6 +98,7 @@ fn zones(cars: &[(u8, &[u8])]) -> Arc<Building> {
     let served = |(car, floors): &(u8, &[u8])| Served {
         car: name(*car).to_string(),
         floors: floors.iter().map(|index| floor(*index)).collect(),
+        doors: [Side::Front].into(),
     };
     let landings = settings(1, 1).building.landings().to_vec();
     Arc::new(Building::new(landings, cars.iter().map(served).collect()).expect("a building"))
@@ -105,8 +106,7 @@ fn zones(cars: &[(u8, &[u8])]) -> Arc<Building> {
 
 /// A node whose car serves its zone.
 fn in_zone(index: u8, building: &Arc<Building>, restored: Restored) -> Node {
-    let unserved = building.unserved(name(index).as_str()).collect();
-    let car = Some(CarSettings { unserved, ..CarSettings::new(building.floors()) });
+    let car = Some(CarSettings::of(building, name(index).as_str()));
     let building = building.clone();
     started(NodeSettings { building, car, restored, ..settings(index, 1) })
 }
@@ -177,7 +177,7 @@ impl Node {
 
     fn obey_door(&mut self, now: Timestamp) {
         let door = match self.outputs().expect("outputs").door {
-            DoorCommand::Open => DoorState::Open,
+            DoorCommand::Open | DoorCommand::OpenRear => DoorState::Open,
             DoorCommand::Close | DoorCommand::Nudge => DoorState::Closed,
         };
         self.see(PanelInputs { door, ..at_rest() }, now);

@@ -41,10 +41,10 @@ pub enum OrderRefused {
     #[error("{node} has no car for {call}")]
     NoCar { call: Call, node: NodeId },
     /// The car of a car call does not stop at its floor.
-    #[error("{call} can't be placed: the car does not serve floor {floor}")]
+    #[error("{call} can't be placed: the car does not serve floor {}", call.entrance())]
     NotServed { call: Call, floor: Floor },
     /// No car that stops at these floors is in service.
-    #[error("{call} can't be placed: no car in service serves {}", these_floors(.floors))]
+    #[error("{call} can't be placed: no car in service serves {}", wanted(call, floors))]
     NoCarServes { call: Call, floors: Vec<Floor> },
     #[error("{call} can't be placed: all cars are recalled because of a fire")]
     FireRecall { call: Call },
@@ -120,7 +120,7 @@ impl AccessControl {
     pub(crate) fn lock_against(&self, bank: &Bank<'_>, call: &Call) -> Option<OrderRefused> {
         let (floor, is_open) = match call {
             Call::Hall(call) => (call.to?, false),
-            Call::Car { car, floor } if *car == bank.own.node => {
+            Call::Car { car, floor, .. } if *car == bank.own.node => {
                 let is_released = self.is_released(*floor, bank.now);
                 let mode = bank.cabin.car().map(Car::mode);
                 (*floor, is_released || mode == Some(Mode::Independent))
@@ -173,21 +173,28 @@ impl AccessControl {
 /// waits for whichever car comes into service first.
 pub(crate) fn unserved(bank: &Bank<'_>, call: &Call) -> Option<OrderRefused> {
     match call {
-        Call::Car { car, floor } => (!bank.serves(car, &[*floor]))
+        Call::Car { car, floor, .. } => (bank.building().door(car.as_str(), call.entrance()))
+            .is_none()
             .then(|| OrderRefused::NotServed { call: call.clone(), floor: *floor }),
         Call::Hall(hall) => {
-            let HallCall { floor, direction, to } = *hall;
+            let HallCall { floor, direction, to, .. } = *hall;
             let building = bank.building();
             let fits = |car: &str| match to {
-                Some(to) => !building.unserved(car).any(|it| it == floor || it == to),
-                None => building.goes_on(car, floor, direction),
+                Some(to) => [floor, to].iter().all(|at| building.door(car, (*at).into()).is_some()),
+                None => building.goes_on(car, hall.entrance(), direction),
             };
-            let is_open = building.cars().iter().all(|served| fits(&served.car));
+            let is_open = building.has(hall.entrance())
+                && building.cars().iter().all(|served| fits(&served.car));
             let floors = || [floor].into_iter().chain(to).collect();
             (!is_open && !bank.has_car(|car| fits(car.as_str())))
                 .then(|| OrderRefused::NoCarServes { call: call.clone(), floors: floors() })
         }
     }
+}
+
+/// The entrance, or both floors, of a hall call.
+fn wanted(call: &Call, floors: &[Floor]) -> String {
+    if call.is_trip() { these_floors(floors) } else { format!("floor {}", call.entrance()) }
 }
 
 pub(super) fn these_floors(floors: &[Floor]) -> String {

@@ -32,9 +32,10 @@ impl<'a> Bank<'a> {
         self.members.building()
     }
 
-    /// Whether this car stops at these floors.
+    /// Whether this car opens at the front entrance, or only one, of these floors.
     pub(crate) fn serves(&self, car: &NodeId, floors: &[Floor]) -> bool {
-        !self.building().unserved(car.as_str()).any(|floor| floors.contains(&floor))
+        let opens = |at: &Floor| self.building().door(car.as_str(), (*at).into()).is_some();
+        floors.iter().all(opens)
     }
 
     /// Whether some car that is heard `fits`, and is in a mode in which it answers hall calls. Any
@@ -70,7 +71,8 @@ impl<'a> Bank<'a> {
     }
 
     pub(crate) fn own_car(&self) -> Option<(NodeId, CarView)> {
-        Some((self.own.node.clone(), self.cabin.view(self.now)?))
+        let shut = self.cabin.car()?.settings().shut;
+        Some((self.own.node.clone(), CarView { shut, ..self.cabin.view(self.now)? }))
     }
 
     pub(crate) fn car_of_peer(&self, name: &NodeId) -> Option<(NodeId, CarView)> {
@@ -91,7 +93,7 @@ impl<'a> Bank<'a> {
         let mut car_calls: BTreeMap<&NodeId, BTreeSet<Floor>> = BTreeMap::new();
         for call in self.store.orders().calls() {
             match call {
-                Call::Car { car, floor } => {
+                Call::Car { car, floor, .. } => {
                     car_calls.entry(car).or_default().insert(*floor);
                 }
                 Call::Hall(_) => {}
@@ -122,7 +124,8 @@ impl<'a> Bank<'a> {
         let others = self.members.peers().filter_map(|(name, _)| self.car_of_peer(name));
         let mut cars: Vec<_> = self.own_car().into_iter().chain(others).collect();
         cars.retain(|(car, view)| {
-            may(car) && Predictor::can_serve(view) && !view.locked_out.contains(floor)
+            let is_free = may(car) && Predictor::can_serve(view);
+            is_free && self.serves(car, &[floor]) && !view.locked_out.contains(floor)
         });
         // A session in the queue asks for one at each input, as a rule in vain.
         if cars.is_empty() {

@@ -13,7 +13,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use elevator_driver::Floor;
+use elevator_driver::{Entrance, Floor};
 
 use crate::model::{Dot, HallCall, Timestamp};
 use crate::seeded::{SeededBug, is_seeded};
@@ -69,8 +69,8 @@ impl Boarding {
     }
 
     /// The door is open at this floor: who wanted to go there has arrived.
-    pub(crate) fn arrive(&mut self, at: Floor) {
-        for trip in self.calls.values_mut().filter(|trip| trip.to == at) {
+    pub(crate) fn arrive(&mut self, at: Entrance) {
+        for trip in self.calls.values_mut().filter(|trip| Entrance::from(trip.to) == at) {
             trip.stage = Stage::Placed;
         }
     }
@@ -141,9 +141,9 @@ mod tests {
         assert_eq!(all_served(&mut boarding, Ride::Open), [0; 0]);
         assert_eq!(all_served(&mut boarding, Ride::Absent), [1]);
         let mut boarding = begun();
-        boarding.arrive(floor(2));
+        boarding.arrive(floor(2).into());
         assert_eq!(all_served(&mut boarding, Ride::Absent), [0; 0], "not where it gets off");
-        boarding.arrive(floor(3));
+        boarding.arrive(floor(3).into());
         assert_eq!(all_served(&mut boarding, Ride::Absent), [1]);
     }
 

@@ -71,9 +71,9 @@ impl Refusals {
 pub(super) fn is_possible(record: &Record, building: &Building) -> bool {
     let floors = building.floors();
     let is_served = match &record.call {
-        Call::Car { car, floor } => building.unserved(car.as_str()).all(|it| it != *floor),
+        Call::Car { car, .. } => building.door(car.as_str(), record.call.entrance()).is_some(),
         // Cars that are not listed serve every floor.
-        Call::Hall(_) => true,
+        Call::Hall(call) => building.has(call.entrance()),
     };
     let is_there = |floor| floor != floors.top() || !is_seeded(SeededBug::TopFloorImpossible);
     record.dot.sequence <= MOST_SEQUENCE

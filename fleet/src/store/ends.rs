@@ -59,7 +59,7 @@ mod tests {
     #[test]
     fn a_press_ends_with_the_one_that_took_its_place() {
         let call = Call::Hall(HallCall::new(Floor::BOTTOM, Direction::Up));
-        let other = Call::Car { car: NodeId::new("A").expect("a name"), floor: Floor::BOTTOM };
+        let other = Call::ride(&NodeId::new("A").expect("a name"), Floor::BOTTOM);
         let mut ends = Ends::default();
         let car = NodeId::new("A").expect("a name");
         let served = Some(Service { waited: Duration::from_secs(9), car });

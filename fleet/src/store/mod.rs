@@ -25,7 +25,7 @@ mod transfers;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use elevator_driver::{Building, Floor, LampSet};
+use elevator_driver::{Building, Entrance, LampSet};
 
 use self::admission::Refusals;
 use self::ends::Ends;
@@ -180,9 +180,9 @@ impl Store {
         calls.collect()
     }
 
-    pub(crate) fn own_car_calls(&self) -> BTreeSet<Floor> {
+    pub(crate) fn own_car_calls(&self) -> BTreeSet<Entrance> {
         let calls = self.orders.calls().filter_map(|call| match call {
-            Call::Car { car, floor } if *car == self.own.node => Some(*floor),
+            Call::Car { car, .. } if *car == self.own.node => Some(call.entrance()),
             Call::Car { .. } | Call::Hall(_) => None,
         });
         calls.collect()
@@ -192,9 +192,9 @@ impl Store {
         self.orders.presses_of(&Call::Hall(call)).collect()
     }
 
-    /// The call of this node's own car to this floor.
-    pub(crate) fn ride_to(&self, floor: Floor) -> Ride {
-        let call = Call::Car { car: self.own.node.clone(), floor };
+    /// The call of this node's own car to this entrance.
+    pub(crate) fn ride_to(&self, entrance: Entrance) -> Ride {
+        let call = Call::ride(&self.own.node, entrance);
         let mut orders = self.orders.of_call(&call).peekable();
         if orders.peek().is_none() {
             Ride::Absent

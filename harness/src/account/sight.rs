@@ -68,7 +68,7 @@ impl Visit {
             Call::Hall(HallCall { floor, direction, .. }) => {
                 *floor == self.floor && leads(self.lantern, *direction)
             }
-            Call::Car { car: of, floor } => of == car && *floor == self.floor,
+            Call::Car { car: of, floor, .. } => of == car && *floor == self.floor,
         }
     }
 }

@@ -52,12 +52,24 @@ pub(super) fn inspect(snapshot: &Snapshot, cars: &mut [CarWatch]) -> Vec<Finding
             let drives = Finding::new("S1", node, "drives despite the stop switch");
             findings.push(drives.lasting(STOP_WITHIN));
         }
+        if opens_onto_a_wall(machine) {
+            findings.push(Finding::new("S1", node, "opens a door where the floor has none"));
+        }
         let is_silent = |since| snapshot.now.saturating_sub(since) > STOPPED_WITHIN;
         if machine.silent_since.is_some_and(is_silent) && machine.car.shaft().driven().is_some() {
             findings.push(Finding::new("S2", node, "its motor runs without a controller"));
         }
     }
     findings
+}
+
+fn opens_onto_a_wall(machine: &Machine) -> bool {
+    let node = machine.awake();
+    let door = node.and_then(Node::outputs).and_then(|outputs| outputs.door.opens());
+    let landings = node.map(|node| node.building().landings());
+    let landing = machine.car.shaft().floor().map(|floor| usize::from(floor.index()));
+    let landing = landings.zip(landing).and_then(|(all, floor)| all.get(floor));
+    landing.zip(door).is_some_and(|(landing, door)| !landing.doors.contains(&door))
 }
 
 /// S1: on emergency power one motor runs at a time, of those whose nodes know of it.
@@ -240,7 +252,7 @@ impl CarWatch {
         let finding = self.turns_from_riders(snapshot, node, heading);
         let orders = process.node.orders().orders();
         let ahead = orders.filter_map(|order| match &order.call {
-            Call::Car { car, floor } if *car == machine.name => {
+            Call::Car { car, floor, .. } if *car == machine.name => {
                 floor.is_beyond(outputs.indicator?, heading).then_some((order.dot, *floor))
             }
             Call::Car { .. } | Call::Hall(_) => None,

@@ -47,7 +47,7 @@ pub(super) fn lamps_converge(snapshot: &Snapshot) -> Vec<Finding> {
     // What waits for a disk waits for the transaction that is under way, and for its own.
     let limit = WITHIN + 2 * Duration::from_micros(*snapshot.settings.commit.end());
     let lit = |node: &usize| &snapshot.machines[*node].lit;
-    let hall = |button: &&Button| matches!(button, Button::Hall(..));
+    let hall = |button: &&Button| button.direction().is_some();
     let somewhere: BTreeSet<&Button> = group.iter().flat_map(lit).filter(hall).collect();
     let is_partly_lit = |button: &&&Button| !group.iter().all(|node| lit(node).contains(button));
     findings.extend(somewhere.iter().filter(is_partly_lit).map(|button| {

@@ -137,26 +137,23 @@ fn takes(machine: &Machine, button: Button) -> bool {
     let is_normal =
         || machine.mode() == Mode::InService && machine.car.inputs().key == KeySwitch::Normal;
     // At a floor that some car does not serve, the modes of the others decide.
-    let is_open = match button {
-        Button::Hall(floor, direction) => {
-            let building = node.building();
-            building.cars().iter().all(|it| building.goes_on(&it.car, floor, direction))
-        }
-        Button::Car(floor) => {
-            node.building().unserved(machine.name.as_str()).all(|unserved| unserved != floor)
-        }
+    let (building, entrance) = (node.building(), button.entrance());
+    let is_open = match button.direction() {
+        Some(way) => building.cars().iter().all(|it| building.goes_on(&it.car, entrance, way)),
+        None => building.door(machine.name.as_str(), entrance).is_some(),
     };
     is_open
         && !node.settings().is_fire_recalled()
-        && (matches!(button, Button::Hall(..)) || is_normal() && !is_locked(machine, button))
+        && (button.direction().is_some() || is_normal() && !is_locked(machine, button))
 }
 
 /// Whether the node of this machine knows of a lock against this button of its car. The key for
 /// independent service opens every floor, and the car that takes a trip along goes to its floor.
 fn is_locked(machine: &Machine, button: Button) -> bool {
-    let (Button::Car(floor), Some(node)) = (button, machine.node()) else {
+    let (None, Some(node)) = (button.direction(), machine.node()) else {
         return false;
     };
+    let floor = button.floor();
     let is_destination =
         |call: &Call| matches!(call, Call::Hall(HallCall { to: Some(to), .. }) if *to == floor);
     let is_independent =

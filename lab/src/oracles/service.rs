@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use elevator_driver::{DoorCommand, DoorState, KeySwitch};
+use elevator_driver::{DoorState, KeySwitch};
 use elevator_fleet::model::{Availability, Call, HallCall, Mode, Timestamp, Unavailable};
 use elevator_fleet::settings::{RequestId, Session, SessionState};
 use elevator_fleet::store::RecordState;
@@ -111,7 +111,7 @@ fn holding<'a>(snapshot: &Snapshot<'a>, index: usize) -> Option<&'a Session> {
     let is_open = machine.line == Line::Plugged
         && machine.car.inputs().door == DoorState::Open
         && machine.is_taken_to_be_at(session.floor)
-        && node.outputs().is_some_and(|outputs| outputs.door == DoorCommand::Open);
+        && node.outputs().is_some_and(|outputs| outputs.door.opens().is_some());
     if !(matches!(session.state, SessionState::Open(_)) && is_open && is_its_mode) {
         return None;
     }
@@ -127,7 +127,7 @@ pub(super) fn boarded(
     call: &Call,
     (car, orders): (&CarWatch, &Orders),
 ) -> Option<Finding> {
-    let Call::Hall(HallCall { floor, direction, to: Some(_) }) = call else { return None };
+    let Call::Hall(HallCall { floor, direction, to: Some(_), .. }) = call else { return None };
     let name = &snapshot.machines[node].name;
     // Where the network is cut two cars may serve one call, each the presses that its node knows.
     let own = snapshot.records(node).filter(|record| {
@@ -151,7 +151,7 @@ pub(super) fn boarded(
 pub(super) fn served_here(snapshot: &Snapshot, node: usize, call: &Call) -> Option<Finding> {
     let machine = &snapshot.machines[node];
     if let Call::Hall(HallCall { to: Some(to), .. }) = call {
-        let ride = Call::Car { car: machine.name.clone(), floor: *to };
+        let ride = Call::ride(&machine.name, *to);
         let process = machine.node()?;
         let mut open = process.orders().of_call(&ride).peekable();
         let is_unsafe = open.peek().is_some() && !open.any(|it| process.has_promised(it.dot));
@@ -159,8 +159,11 @@ pub(super) fn served_here(snapshot: &Snapshot, node: usize, call: &Call) -> Opti
         return is_unsafe.then(|| Finding::new("F12", node, what()));
     }
     let (floor, door) = (machine.car.shaft().floor(), machine.car.inputs().door);
-    if !machine.is_taken_to_be_at(call.floor()) || door == DoorState::Closed {
-        let what = format!("served {call} at {floor:?}, door {door:?}");
+    let building = machine.node()?.building();
+    let opens = building.door(machine.name.as_str(), call.entrance());
+    let (side, is_here) = (machine.car.inputs().side, machine.is_taken_to_be_at(call.floor()));
+    if !is_here || door == DoorState::Closed || opens != Some(side) {
+        let what = format!("served {call} at {floor:?}, {side} door {door:?}");
         return Some(Finding::new("F18", node, what));
     }
     let Call::Hall(HallCall { direction, .. }) = call else { return None };

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use elevator_driver::{
-    Button, Climate, Direction, DoorCommand, DoorState, DriveFeedback, Floor, HallLantern,
-    MotorCommand, PanelEvent, PanelInputs, PanelOutputs,
+    Button, Climate, Direction, DoorCommand, DoorState, DriveFeedback, Entrance, Floor,
+    HallLantern, MotorCommand, PanelEvent, PanelInputs, PanelOutputs,
 };
 use elevator_fleet::car::{Car, CarEvent, CarSettings, ServedCall, Stops};
 use elevator_fleet::dispatch::{
@@ -56,7 +56,7 @@ pub(super) struct Cabin {
     /// What the control was last told, and what it last commanded.
     reported: Option<PanelInputs>,
     sent: (MotorCommand, DoorCommand),
-    calls: BTreeSet<Floor>,
+    calls: BTreeSet<Entrance>,
     /// The calls or the plan have changed since the control learned of them.
     news: bool,
     seen: Landed,
@@ -159,7 +159,7 @@ impl Bank {
             Action::PressCar(car, floor) => {
                 let cabin = &mut self.cabins[car];
                 if !cabin.control.absorbs(Button::Car(floor), now) {
-                    cabin.calls.insert(floor);
+                    cabin.calls.insert(floor.into());
                 }
             }
             Action::Load(car, percent) => self.cabins[car].car.set_load(Some(percent)),
@@ -178,15 +178,15 @@ impl Bank {
             for call in calls {
                 changed = true;
                 match call {
-                    ServedCall::Car(floor) => {
-                        cabin.calls.remove(&floor);
+                    ServedCall::Car(entrance) => {
+                        cabin.calls.remove(&entrance);
                     }
                     ServedCall::Hall(landing) => {
                         self.plan_due = self.now;
                         for (call, to) in trips(&self.plan, &cabin.name, landing) {
                             self.calls.remove(&call);
                             self.plan.assignments.remove(&call);
-                            cabin.news |= cabin.calls.insert(to);
+                            cabin.news |= cabin.calls.insert(to.into());
                         }
                         let HallCall { floor, direction, .. } = landing;
                         self.calls.remove(&landing);
@@ -214,7 +214,7 @@ impl Bank {
         self.cabins.iter().zip(&self.planned_for).any(|(cabin, then)| {
             let mut view = cabin.control.view(now);
             view.elapsed = then.view.elapsed;
-            view != then.view || cabin.calls != then.car_calls
+            view != then.view || !cabin.floors().eq(then.car_calls.iter().copied())
         })
     }
 
@@ -223,7 +223,7 @@ impl Bank {
         let situation = |cabin: &Cabin| CarSituation {
             car: cabin.name.clone(),
             view: cabin.control.view(now),
-            car_calls: cabin.calls.clone(),
+            car_calls: cabin.floors().collect(),
         };
         let situations: Vec<_> = self.cabins.iter().map(situation).collect();
         let demand = self.calls.iter().map(|(&call, &pressed)| HallDemand {
@@ -391,6 +391,11 @@ impl Cabin {
         self.control.handle_panel(&PanelEvent::Inputs(inputs.clone()), Timestamp::after_start(now));
         self.reported = Some(inputs);
         true
+    }
+
+    /// The floors of its car calls.
+    fn floors(&self) -> impl Iterator<Item = Floor> {
+        self.calls.iter().map(|call| call.floor)
     }
 
     fn landed(&self) -> Landed {

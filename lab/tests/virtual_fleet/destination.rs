@@ -29,7 +29,7 @@ fn rides(world: &World, trip: Trip) -> Vec<(&Service, &Service)> {
     let fetched = services.iter().filter(|service| service.call == hall(trip));
     fetched
         .filter_map(|fetched| {
-            let ride = Call::Car { car: world.name(fetched.node).clone(), floor: trip.to() };
+            let ride = Call::ride(world.name(fetched.node), trip.to());
             let mut later = services.iter().filter(|service| service.at >= fetched.at);
             Some((fetched, later.find(|service| service.call == ride)?))
         })

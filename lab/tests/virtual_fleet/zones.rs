@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use elevator_driver::{Button, Direction, Floor, Trip};
+use elevator_driver::{Button, Direction, Entrance, Floor, Side, Trip};
 use elevator_fleet::json::{BuildingForm, LandingForm, ServedForm};
 use elevator_fleet::model::{Call, HallCall, Mode};
 use fastrand::Rng;
@@ -12,35 +12,89 @@ use crate::building::{Building, floor, is_open_at, millis, secs};
 
 const CARS: usize = 3;
 
-/// Which floors each car serves: at least two, and each floor has a car.
-fn zones(floors: u8, random: &mut Rng) -> [BTreeSet<u8>; CARS] {
-    let mut zones: [BTreeSet<u8>; CARS] = [(); CARS].map(|()| {
-        let (one, other) = (random.u8(0..floors), random.u8(1..floors));
-        let others = (0..floors).filter(|_| random.bool());
-        [one, (one + other) % floors].into_iter().chain(others.collect::<Vec<_>>()).collect()
-    });
-    for floor in 0..floors {
-        zones[random.usize(..CARS)].insert(floor);
-    }
-    zones
+/// On which sides a floor or a car has doors.
+type Doors = BTreeSet<Side>;
+
+/// Where each car stops, and the doors of cars and floors.
+#[derive(Debug)]
+struct Zones {
+    cars: [(BTreeSet<u8>, Doors); CARS],
+    floors: Vec<Doors>,
 }
 
-fn settings(floors: u8, zones: &[BTreeSet<u8>; CARS], seed: u64) -> WorldSettings {
+impl Zones {
+    /// The first car has both doors, and is the one of each entrance that no other car serves.
+    fn random(random: &mut Rng) -> Self {
+        let floors = random.u8(3..=9);
+        let doors = |random: &mut Rng| -> Doors {
+            match random.u8(0..4) {
+                0 => [Side::Rear].into(),
+                1 => Side::BOTH.into(),
+                _ => [Side::Front].into(),
+            }
+        };
+        let landings: Vec<Doors> = (0..floors).map(|_| doors(random)).collect();
+        let cars = std::array::from_fn(|car| {
+            let (one, other) = (random.u8(0..floors), random.u8(1..floors));
+            let others = (0..floors).filter(|_| random.bool());
+            let stops: BTreeSet<u8> = [one, (one + other) % floors]
+                .into_iter()
+                .chain(others.collect::<Vec<_>>())
+                .collect();
+            let doors = if car == 0 { Side::BOTH.into() } else { doors(random) };
+            let opens = |at: &u8| !landings[usize::from(*at)].is_disjoint(&doors);
+            let open: BTreeSet<u8> = stops.iter().copied().filter(opens).collect();
+            if open.len() < 2 { (stops, Side::BOTH.into()) } else { (open, doors) }
+        });
+        let mut zones = Self { cars, floors: landings };
+        for at in 0..floors {
+            let reached = |side| (0..CARS).any(|car| zones.opens(car, at, side));
+            let is_missed = |side: &Side| zones.side(at, *side).is_some() && !reached(*side);
+            if Side::BOTH.iter().any(is_missed) {
+                zones.cars[0].0.insert(at);
+            }
+        }
+        zones
+    }
+
+    fn count(&self) -> u8 {
+        u8::try_from(self.floors.len()).expect("few floors")
+    }
+
+    /// On which side of the shaft this entrance of a floor is.
+    fn side(&self, at: u8, entrance: Side) -> Option<Side> {
+        let doors = &self.floors[usize::from(at)];
+        let only = || doors.first().copied().filter(|_| entrance == Side::Front);
+        if doors.len() == 2 { Some(entrance) } else { only() }
+    }
+
+    fn opens(&self, car: usize, at: u8, entrance: Side) -> bool {
+        let (stops, doors) = &self.cars[car];
+        stops.contains(&at) && self.side(at, entrance).is_some_and(|side| doors.contains(&side))
+    }
+
+    fn stops(&self, car: usize, at: Floor) -> bool {
+        self.cars[car].0.contains(&at.index())
+    }
+}
+
+fn settings(zones: &Zones, seed: u64) -> WorldSettings {
     let label = |index: u8| format!("F{index}");
     let names = ["A", "B", "C"];
     let mut settings = WorldSettings::new(CARS, seed);
+    let landing = |(index, doors): (u8, &Doors)| LandingForm {
+        label: label(index),
+        height: 3.0 * f64::from(index),
+        doors: doors.clone(),
+    };
+    let car = |((stops, doors), name): (&(BTreeSet<u8>, Doors), &str)| ServedForm {
+        name: name.to_owned(),
+        serves: stops.iter().copied().map(label).collect(),
+        doors: doors.clone(),
+    };
     settings.building = Some(BuildingForm {
-        floors: (0..floors)
-            .map(|index| LandingForm { label: label(index), height: 3.0 * f64::from(index) })
-            .collect(),
-        cars: zones
-            .iter()
-            .zip(names)
-            .map(|(zone, name)| ServedForm {
-                name: name.to_owned(),
-                serves: zone.iter().copied().map(label).collect(),
-            })
-            .collect(),
+        floors: (0..).zip(&zones.floors).map(landing).collect(),
+        cars: zones.cars.iter().zip(names).map(car).collect(),
     });
     settings
 }
@@ -55,32 +109,34 @@ enum Asked {
 fn ask(floors: u8, random: &mut Rng) -> Option<Asked> {
     let (node, from) = (random.usize(..CARS), random.u8(0..floors));
     let to = random.u8(0..floors);
+    let at = Entrance { floor: floor(from), side: random.choice(Side::BOTH)? };
     match random.u8(0..3) {
-        0 => Some(Asked::Press(node, Button::Car(floor(from)))),
-        1 => Some(Asked::Press(node, Button::Hall(floor(from), random.choice(Direction::BOTH)?))),
+        0 => Some(Asked::Press(node, Button::car(at))),
+        1 => Some(Asked::Press(node, Button::hall(at, random.choice(Direction::BOTH)?))),
         _ => Some(Asked::Trip(node, Trip::new(floor(from), floor(to))?)),
     }
 }
 
-/// O1, O7: each press is served by a car that serves its floors, or refused because no car does.
+/// O1, O7: each press is served by a car that serves its entrance, or refused because no car does.
 #[test]
 fn every_press_is_served_or_refused_by_the_building() {
-    for seed in 1..=12 {
+    for seed in 1..=16 {
         let mut random = Rng::with_seed(seed);
-        let floors = random.u8(3..=9);
-        let zones = zones(floors, &mut random);
-        let mut building = Building::on(settings(floors, &zones, seed), secs(3));
-        let stops = |car: usize, floor: Floor| zones[car].contains(&floor.index());
+        let zones = Zones::random(&mut random);
+        let mut building = Building::on(settings(&zones, seed), secs(3));
+        let stops = |car: usize, floor: Floor| zones.stops(car, floor);
         for _ in 0..16 {
-            let Some(asked) = ask(floors, &mut random) else { continue };
+            let Some(asked) = ask(zones.count(), &mut random) else { continue };
             let (call, is_served) = match asked {
                 Asked::Press(node, button) => {
                     building.press(node, button);
-                    let is_served = match button {
-                        Button::Car(floor) => stops(node, floor),
-                        Button::Hall(floor, direction) => (0..CARS).any(|car| {
-                            let mut others = floors_of(floors);
-                            stops(car, floor)
+                    let Entrance { floor, side } = button.entrance();
+                    let opens = |car: usize| zones.opens(car, floor.index(), side);
+                    let is_served = match button.direction() {
+                        None => opens(node),
+                        Some(direction) => (0..CARS).any(|car| {
+                            let mut others = floors_of(zones.count());
+                            opens(car)
                                 && others.any(|to| stops(car, to) && to.is_beyond(floor, direction))
                         }),
                     };
@@ -88,7 +144,8 @@ fn every_press_is_served_or_refused_by_the_building() {
                 }
                 Asked::Trip(node, trip) => {
                     building.request(node, trip);
-                    let both = |car| stops(car, trip.from()) && stops(car, trip.to());
+                    let opens = |car, at: Floor| zones.opens(car, at.index(), Side::Front);
+                    let both = |car| opens(car, trip.from()) && opens(car, trip.to());
                     let call = HallCall::to(trip.from(), trip.to()).expect("a trip");
                     (Call::Hall(call), (0..CARS).any(both))
                 }
@@ -97,18 +154,23 @@ fn every_press_is_served_or_refused_by_the_building() {
             let status = building.status(0).expect("it runs");
             let is_open = status.orders.iter().any(|order| order.call == call);
             // Where the door is open, a press keeps it open.
-            let is_here = (0..CARS).any(|car| is_open_at(&building, car, floor_of(&call)));
+            let is_here = (0..CARS).any(|car| is_open_at(&building, car, call.floor().index()));
             let right = if is_served { is_open || is_here } else { !is_open };
             assert!(right, "seed {seed}, {zones:?}, {asked:?}\n{}", building.story(20));
             building.run_for(millis(random.u64(0..4_000)));
         }
         building.until_at_rest();
         for service in building.services() {
-            let floors = match &service.call {
-                Call::Hall(HallCall { floor, to, .. }) => [Some(*floor), *to],
-                Call::Car { floor, .. } => [Some(*floor), None],
+            let is_right = match &service.call {
+                Call::Hall(HallCall { floor, to: Some(to), .. }) => {
+                    let opens = |at: &Floor| zones.opens(service.node, at.index(), Side::Front);
+                    opens(floor) && opens(to)
+                }
+                call => {
+                    let Entrance { floor, side } = call.entrance();
+                    zones.opens(service.node, floor.index(), side)
+                }
             };
-            let is_right = floors.into_iter().flatten().all(|floor| stops(service.node, floor));
             assert!(is_right, "seed {seed}, {zones:?}: {service:?}");
         }
     }
@@ -118,19 +180,14 @@ fn floors_of(count: u8) -> impl Iterator<Item = Floor> {
     (0..count).map(floor)
 }
 
-fn floor_of(call: &Call) -> u8 {
-    match call {
-        Call::Hall(hall) => hall.floor.index(),
-        Call::Car { floor, .. } => floor.index(),
-    }
-}
-
 /// A hall call that only one car can serve is refused while that car is out of service, and placed
 /// again once it is back.
 #[test]
 fn a_floor_whose_only_car_is_out_of_service_refuses_calls() {
-    let zones = [(0..5).collect(), (1..5).collect(), (1..5).collect()];
-    let mut building = Building::on(settings(5, &zones, 1), secs(3));
+    let front = || [Side::Front].into();
+    let cars = [0..5, 1..5, 1..5].map(|stops| (stops.collect(), front()));
+    let zones = Zones { cars, floors: vec![front(); 5] };
+    let mut building = Building::on(settings(&zones, 1), secs(3));
     let call = Button::Hall(Floor::BOTTOM, Direction::Up);
     let mode = |mode| Fault::Mode { at: 1, car: 0, mode };
     building.inflict(mode(Mode::OutOfService));

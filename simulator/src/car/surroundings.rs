@@ -79,10 +79,11 @@ impl SimulatedCar {
 
     /// Presses a door button, or lets it go. Without door buttons nothing happens.
     pub fn set_door_button(&mut self, button: DoorButton, is_pressed: bool) {
-        let Some([open, close]) = &mut self.inputs.door else { return };
+        let Some([open, close, open_rear]) = &mut self.inputs.door else { return };
         let contact = match button {
             DoorButton::Open => open,
             DoorButton::Close => close,
+            DoorButton::OpenRear => open_rear,
         };
         let until = if is_pressed { self.clock + SHORTEST_PRESS } else { contact.until };
         *contact = Contact { is_pressed, until };
@@ -91,8 +92,8 @@ impl SimulatedCar {
     /// The door buttons as the panel reports them.
     pub(super) fn door_buttons(&self) -> Option<DoorButtons> {
         let reads = |contact: Contact| contact.is_pressed || self.clock < contact.until;
-        let [open, close] = self.inputs.door?.map(reads);
-        Some(DoorButtons { open, close })
+        let [open, close, open_rear] = self.inputs.door?.map(reads);
+        Some(DoorButtons { open, close, open_rear })
     }
 
     /// Pulls or pushes the stop switch. It is an input alone: to stop is the controller's part.

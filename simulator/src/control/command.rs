@@ -2,7 +2,9 @@
 
 use std::ops::RangeInclusive;
 
-use elevator_driver::{Button, Climate, Direction, Floor, FloorCount, KeySwitch, Trip};
+use elevator_driver::{
+    Button, Climate, Direction, Entrance, Floor, FloorCount, KeySwitch, Side, Trip,
+};
 
 use crate::car::DoorButton;
 use crate::shaft::{LevellingFault, MotorFault};
@@ -14,7 +16,8 @@ press car FLOOR              press a car button for a moment
 press destination FROM TO    give a destination at the kiosk of a landing
 hold BUTTON                  keep a button pressed (stuck), e.g. hold car 2
 release BUTTON               let it go
-door-open press|release      hold the door-open button, or let it go; door-close likewise
+door-open press|release      hold the door-open button, or let it go; likewise door-close and
+                             door-open-rear. A FLOOR followed by `rear` is its rear entrance
 alarm                        press the alarm button
 obstruct on|off              put something into the door, or remove it
 stop on|off                  pull or push the stop switch
@@ -121,6 +124,7 @@ impl Command {
             "hold" => Self::Hold(words.button()?),
             "release" => Self::Release(words.button()?),
             "door-open" => Self::DoorButton(DoorButton::Open, words.one_of(&PRESSED)?),
+            "door-open-rear" => Self::DoorButton(DoorButton::OpenRear, words.one_of(&PRESSED)?),
             "door-close" => Self::DoorButton(DoorButton::Close, words.one_of(&PRESSED)?),
             "alarm" => Self::Alarm,
             "obstruct" => Self::Obstruct(words.one_of(&SWITCH)?),
@@ -230,15 +234,26 @@ impl<'a> Words<'a> {
 
     fn button(&mut self) -> Result<Button, CommandError> {
         let button = match self.next() {
-            "car" => Button::Car(self.floor()?),
+            "car" => Button::car(self.entrance()?),
             "hall" => {
-                let floor = self.floor()?;
+                let entrance = self.entrance()?;
                 let ways = [("up", Direction::Up), ("down", Direction::Down)];
-                Button::Hall(floor, self.one_of(&ways)?)
+                Button::hall(entrance, self.one_of(&ways)?)
             }
             other => return Err(self.wrong(other, "hall or car")),
         };
         if self.floors.has_button(button) { Ok(button) } else { Err(CommandError::Button(button)) }
+    }
+
+    /// A floor, and `rear` for its rear entrance.
+    fn entrance(&mut self) -> Result<Entrance, CommandError> {
+        let floor = self.floor()?;
+        let is_rear = self.rest.clone().next() == Some("rear");
+        let side = if is_rear { Side::Rear } else { Side::Front };
+        if is_rear {
+            self.next();
+        }
+        Ok(Entrance { floor, side })
     }
 
     fn trip(&mut self) -> Result<Trip, CommandError> {
@@ -297,6 +312,9 @@ mod tests {
         let cases = [
             ("press hall 2 up", Command::Press(hall)),
             ("  press   car 3 ", Command::Press(Button::Car(floor(3)))),
+            ("press hall 2 rear up", Command::Press(Button::RearHall(floor(2), Direction::Up))),
+            ("press car 3 rear", Command::Press(Button::RearCar(floor(3)))),
+            ("door-open-rear press", Command::DoorButton(DoorButton::OpenRear, true)),
             ("hold hall 2 up", Command::Hold(hall)),
             ("press destination 0 3", Command::Request(Trip::new(floor(0), floor(3)).unwrap())),
             ("release hall 2 up", Command::Release(hall)),

@@ -179,7 +179,7 @@ fn the_constant_drive_takes_two_seconds_between_floors_and_half_a_second_past_on
 /// Storeys of 2.8, 3.2 and 4.8 m.
 #[test]
 fn a_car_levels_at_floors_that_are_not_equally_far_apart() {
-    let landing = |height: u32| Landing { label: height.to_string(), height };
+    let landing = |height: u32| Landing::new(&height.to_string(), height);
     let floors = [0, 2_800, 6_000, 10_800].map(landing).into();
     let building = Building::new(floors, Vec::new()).unwrap();
     let config = CarConfig { building, ..CarConfig::new(FloorCount::new(4).unwrap()) };

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::time::Instant;
 
-use elevator_driver::{Button, DoorState, LampSet};
+use elevator_driver::{DoorState, LampSet};
 use elevator_fleet::model::{Call, CarPhase, Mode, NodeId, Reason, Unavailable};
 use elevator_fleet::node::Report;
 use liftmesh_api::Car;
@@ -98,9 +98,8 @@ fn warnings(scene: &Scene) -> Line<'_> {
 fn lamps(scene: &Scene, name: &NodeId) -> LampSet {
     let promised = scene.state.orders.iter().filter(|order| order.what.promised);
     let lit = promised.filter_map(|order| match &order.what.call {
-        Call::Hall(hall) if hall.to.is_none() => Some(Button::Hall(hall.floor, hall.direction)),
-        Call::Car { car, floor } if car == name => Some(Button::Car(*floor)),
-        Call::Hall(_) | Call::Car { .. } => None,
+        Call::Car { car, .. } if car != name => None,
+        call => call.button(),
     });
     lit.collect()
 }

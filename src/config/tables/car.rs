@@ -3,7 +3,7 @@
 use elevator_driver::{Building, Direction, Floor};
 use elevator_fleet::car::{CarSettings, Maintenance};
 use elevator_fleet::dispatch::Kinematics;
-use elevator_fleet::model::{FloorSet, NodeId};
+use elevator_fleet::model::NodeId;
 
 use super::{Checker, Tables};
 use crate::config::check::human;
@@ -120,13 +120,10 @@ pub(in crate::config) fn car_settings(
     name: &NodeId,
 ) -> CarSettings {
     let Tables { door, kinematics, motion, service, dispatch, .. } = tables;
-    let (floors, heights) = (building.floors(), building.heights());
-    let unserved: FloorSet = building.unserved(name.as_str()).collect();
-    let lowest = floors.floors().find(|floor| !unserved.contains(*floor));
+    let base = CarSettings::of(building, name.as_str());
+    let heights = building.heights();
+    let lowest = building.floors().floors().find(|floor| !base.unserved.contains(*floor));
     CarSettings {
-        floors,
-        unserved,
-        heights: heights.clone(),
         dwell: door.dwell,
         nudge_after: door.nudge_after,
         door_blocked_after: door.blocked_after,
@@ -150,6 +147,7 @@ pub(in crate::config) fn car_settings(
         light_off_after: service.light_off_after,
         cancel_car_calls: service.cancel_car_calls,
         maintenance: tables.maintenance,
+        ..base
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use elevator_driver::{Building, FloorCount, PanelUrl};
+use elevator_driver::{Building, FloorCount, PanelUrl, Side};
 use elevator_fleet::car::CarSettings;
 use elevator_fleet::model::{FleetName, Mac, NodeId, Role};
 use elevator_fleet::wire::Protocol;
@@ -125,6 +125,16 @@ pub(super) fn relate(Tables { node, .. }: &Tables, check: &Checker<'_>) {
         }),
         &["car", "building"],
         "one of the cars of the building",
+    );
+    let has_rear_door = || {
+        let (building, car) = check.building().zip(node.car.as_ref())?;
+        Some(building.entrances().any(|it| building.door(car.as_str(), it) == Some(Side::Rear)))
+    };
+    let is_serial = matches!(node.panel, None | Some(PanelUrl::Serial { .. }));
+    check.relate(
+        is_serial || has_rear_door() != Some(true),
+        &["panel", "building"],
+        "a serial line, because the car has a rear door",
     );
     let (address, broadcast) = (&node.address, node.broadcast.ip());
     let is_right = broadcast.is_multicast() || broadcast.is_loopback() == address.is_loopback();

@@ -29,7 +29,7 @@ fn with_golden() -> TempDir {
 fn records() -> Vec<Record> {
     let open = |seconds| RecordState::Open { waited: Duration::from_secs_f64(seconds), recall: 2 };
     let hall = |index, direction| Call::Hall(HallCall::new(floor(index), direction));
-    let car_call = |name, index| Call::Car { car: car(name), floor: floor(index) };
+    let car_call = |name, index| Call::ride(&car(name), floor(index));
     let record = |dot, origin, call, state, absorbed| Record {
         dot,
         origin: car(origin),

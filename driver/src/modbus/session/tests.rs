@@ -114,7 +114,7 @@ fn the_door_waits_for_the_program_that_may_have_started_the_motor() {
 #[test]
 fn a_press_is_reported_once_and_acknowledged_until_the_latch_is_empty() {
     let mut bench = Bench::connected();
-    let press = [PanelEvent::Pressed(Button::Car(floor(2)))];
+    let press = [PanelEvent::Pressed(crate::Button::Car(floor(2)))];
     for _ in 0..2 {
         bench.on.push(CAR_PRESS_2);
         assert_eq!(bench.round(), press);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::CLIMATE_LIMIT;
 use crate::protocol::frame::{BootId, ButtonChunk, ControllerFrame, Drive, KioskSlot, KioskSlots};
 use crate::vocabulary::{
-    Display, DoorCommand, DoorState, DriveFeedback, MotorCommand, PanelEvent, PanelInputs, Trip,
+    Display, DoorState, DriveFeedback, MotorCommand, PanelEvent, PanelInputs, Trip,
 };
 
 /// How often in a heartbeat a `Drive` is repeated while the line damages frames.
@@ -145,7 +145,7 @@ impl Connection {
         if drive.motor != MotorCommand::Stop {
             self.moved = Some(number);
         }
-        if drive.door == DoorCommand::Open {
+        if drive.door.opens().is_some() {
             self.opened = Some(number);
         }
     }

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use super::{ButtonChunk, ControllerFrame, Drive, Frame, KioskSlot, Named, PanelFrame, Status};
 use crate::vocabulary::{
     Alarm, Button, Climate, Direction, Display, DoorButtons, DoorCommand, DoorState, DriveFeedback,
-    Floor, FloorCount, HallLantern, KeySwitch, MOST_TRIPS, MotorCommand, PanelInputs, Trip,
+    Floor, FloorCount, HallLantern, KeySwitch, MOST_TRIPS, MotorCommand, PanelInputs, Side, Trip,
 };
 
 /// The longest text of each field of a [`Display`] on the wire, in bytes.
@@ -19,9 +19,17 @@ const NONE: u8 = 0xFF;
 
 // The code of a value is its place in its table, which for keys is `KeySwitch::ALL`.
 const FLAGS: [bool; 2] = [false, true];
-const DOOR_COMMANDS: [DoorCommand; 3] = [DoorCommand::Close, DoorCommand::Open, DoorCommand::Nudge];
-const DOORS: [DoorState; 4] =
-    [DoorState::Closed, DoorState::Opening, DoorState::Open, DoorState::Closing];
+const DOOR_COMMANDS: [DoorCommand; 4] =
+    [DoorCommand::Close, DoorCommand::Open, DoorCommand::Nudge, DoorCommand::OpenRear];
+const DOORS: [(DoorState, Side); 7] = [
+    (DoorState::Closed, Side::Front),
+    (DoorState::Opening, Side::Front),
+    (DoorState::Open, Side::Front),
+    (DoorState::Closing, Side::Front),
+    (DoorState::Opening, Side::Rear),
+    (DoorState::Open, Side::Rear),
+    (DoorState::Closing, Side::Rear),
+];
 const LANTERNS: [HallLantern; 3] =
     [HallLantern::Dark, HallLantern::Lit(Direction::Up), HallLantern::Lit(Direction::Down)];
 const ALARMS: [Alarm; 3] = [Alarm::Off, Alarm::Sent, Alarm::Acknowledged];
@@ -49,6 +57,7 @@ const ALARM: u8 = 0x87;
 // The bits of the door buttons.
 const OPEN_BUTTON: u8 = 1;
 const CLOSE_BUTTON: u8 = 2;
+const OPEN_REAR_BUTTON: u8 = 4;
 
 impl Frame for ControllerFrame {
     const KINDS: RangeInclusive<u8> = HELLO..=KIOSK;
@@ -173,6 +182,9 @@ fn button_bytes(button: Button) -> [u8; 2] {
         Button::Hall(_, Direction::Up) => 0,
         Button::Hall(_, Direction::Down) => 1,
         Button::Car(_) => 2,
+        Button::RearHall(_, Direction::Up) => 3,
+        Button::RearHall(_, Direction::Down) => 4,
+        Button::RearCar(_) => 5,
     };
     [kind, button.floor().index()]
 }
@@ -183,6 +195,9 @@ fn button_of([kind, floor]: [u8; 2]) -> Option<Button> {
         0 => Some(Button::Hall(floor, Direction::Up)),
         1 => Some(Button::Hall(floor, Direction::Down)),
         2 => Some(Button::Car(floor)),
+        3 => Some(Button::RearHall(floor, Direction::Up)),
+        4 => Some(Button::RearHall(floor, Direction::Down)),
+        5 => Some(Button::RearCar(floor)),
         _ => None,
     }
 }
@@ -268,33 +283,41 @@ fn encode_status(Status(status): &Status, bytes: &mut Vec<u8>) {
         floor_byte(status.floor),
         floor_byte(status.next_stop),
         code_of(status.drive, &DRIVES),
-        code_of(status.door, &DOORS),
+        code_of((status.door, status.side), &DOORS),
         u8::from(status.stop),
         u8::from(status.obstruction),
     ]);
     bytes.extend_from_slice(&optional(status.load));
     bytes.push(code_of(status.key, &KeySwitch::ALL));
-    bytes.extend_from_slice(&optional(status.door_buttons.map(|DoorButtons { open, close }| {
-        u8::from(open) * OPEN_BUTTON + u8::from(close) * CLOSE_BUTTON
+    bytes.extend_from_slice(&optional(status.door_buttons.map(|pressed| {
+        u8::from(pressed.open) * OPEN_BUTTON
+            + u8::from(pressed.close) * CLOSE_BUTTON
+            + u8::from(pressed.open_rear) * OPEN_REAR_BUTTON
     })));
 }
 
 fn decode_status(body: &mut Body<'_>) -> Option<Status> {
+    let (floor, next_stop) = (body.optional_floor()?, body.optional_floor()?);
+    let drive = body.one_of(&DRIVES)?;
+    let (door, side) = body.one_of(&DOORS)?;
     Some(Status(PanelInputs {
-        floor: body.optional_floor()?,
-        next_stop: body.optional_floor()?,
-        drive: body.one_of(&DRIVES)?,
-        door: body.one_of(&DOORS)?,
+        floor,
+        next_stop,
+        drive,
+        door,
+        side,
         stop: body.one_of(&FLAGS)?,
         obstruction: body.one_of(&FLAGS)?,
         load: body.optional()?,
         key: body.one_of(&KeySwitch::ALL)?,
         door_buttons: match body.optional()? {
             None => None,
-            Some(bits) if bits > OPEN_BUTTON + CLOSE_BUTTON => return None,
-            Some(bits) => {
-                Some(DoorButtons { open: bits & OPEN_BUTTON != 0, close: bits & CLOSE_BUTTON != 0 })
-            }
+            Some(bits) if bits > OPEN_BUTTON + CLOSE_BUTTON + OPEN_REAR_BUTTON => return None,
+            Some(bits) => Some(DoorButtons {
+                open: bits & OPEN_BUTTON != 0,
+                close: bits & CLOSE_BUTTON != 0,
+                open_rear: bits & OPEN_REAR_BUTTON != 0,
+            }),
         },
         ..PanelInputs::default()
     }))
@@ -302,6 +325,9 @@ fn decode_status(body: &mut Body<'_>) -> Option<Status> {
 
 fn encode_chunk(chunk: ButtonChunk, bytes: &mut Vec<u8>) {
     bytes.extend_from_slice(&[chunk.first, chunk.up, chunk.down, chunk.car_call]);
+    if chunk.rear != [0; 3] {
+        bytes.extend_from_slice(&chunk.rear);
+    }
 }
 
 fn decode_chunk(body: &mut Body<'_>) -> Option<ButtonChunk> {
@@ -310,6 +336,7 @@ fn decode_chunk(body: &mut Body<'_>) -> Option<ButtonChunk> {
         up: body.byte()?,
         down: body.byte()?,
         car_call: body.byte()?,
+        rear: body.chunk().unwrap_or_default(),
     })
 }
 

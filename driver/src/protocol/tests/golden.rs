@@ -63,11 +63,12 @@ fn golden_panel_frames() -> Vec<(Header, PanelFrame)> {
         next_stop: Some(floor(4)),
         drive: DriveFeedback::Driven(Direction::Up),
         door: DoorState::Closed,
+        side: crate::vocabulary::Side::Front,
         stop: false,
         obstruction: true,
         load: Some(35),
         key: KeySwitch::Independent,
-        door_buttons: Some(DoorButtons { open: true, close: false }),
+        door_buttons: Some(DoorButtons { open: true, ..DoorButtons::default() }),
         climate: Climate { temperature: Some(-5), illuminance: None },
         stuck: [Button::Hall(floor(8), Direction::Down), Button::Car(floor(8))].into(),
     };

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use elevator_driver::{Button, Direction, DoorState, KeySwitch};
+use elevator_driver::{Button, Direction, DoorState, Entrance, KeySwitch};
 
 use super::shaft::{Event, World, floor};
 use crate::car::{Car, CarEvent, CarSettings, Errand, Press, ServedCall, SessionLeg};
@@ -63,7 +63,7 @@ fn a_car_opens_only_at_floors_that_it_serves() {
     let recalled: Event = |world| world.car.set_command(Mode::FireRecall, world.now);
     let out_of_service: Event = |world| {
         world.car.set_command(Mode::OutOfService, world.now);
-        assert_eq!(world.car.handle_press(floor(4), world.now), Press::Command);
+        assert_eq!(world.car.handle_press(floor(4).into(), world.now), Press::Command);
     };
     let overloaded: Event = |world| world.load = Some(120);
     let cases = [
@@ -96,7 +96,7 @@ fn full_car_passes_the_landings_by_while_it_has_somebody_to_bring() {
     world.press_car(4);
     world.press_hall(2, Direction::Up);
     world.run_until("all served", World::is_quiet);
-    let car_calls = world.served_at(ServedCall::Car(floor(4))).unwrap();
+    let car_calls = world.served_at(ServedCall::Car(floor(4).into())).unwrap();
     assert!(world.served_hall(2, Direction::Up).unwrap() > car_calls);
 }
 
@@ -236,7 +236,7 @@ fn car_out_of_service_takes_no_new_car_call_and_lets_people_out() {
     world.run_until("on its way", World::is_moving);
     command(&mut world, Mode::OutOfService);
     world.press_car(5);
-    world.car_calls.insert(floor(5));
+    world.car_calls.insert(floor(5).into());
     world.update_stops();
     world.run(600);
     world.assert_at(3, DoorState::Closed);
@@ -244,11 +244,11 @@ fn car_out_of_service_takes_no_new_car_call_and_lets_people_out() {
     world.run_until_open_at(3);
     world.run_until("closed", |w| w.door == DoorState::Closed);
     // Once it is served, a call to the same floor is another one.
-    world.car_calls.extend([floor(3), floor(1)]);
+    world.car_calls.extend([3, 1].map(|at| Entrance::from(floor(at))));
     world.update_stops();
     world.run(600);
     world.assert_at(3, DoorState::Closed);
-    assert_eq!(world.car_calls, [floor(1), floor(3), floor(5)].into());
+    assert_eq!(world.car_calls, [1, 3, 5].map(|at| floor(at).into()).into());
     command(&mut world, Mode::InService);
     world.run_until("all served", World::is_quiet);
 }

@@ -8,8 +8,8 @@ use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
 use elevator_driver::{
-    Button, Direction, DoorButtons, DoorCommand, DoorState, DriveFeedback, Floor, FloorCount,
-    KeySwitch, MotorCommand, PanelEvent, PanelInputs,
+    Button, Direction, DoorButtons, DoorCommand, DoorState, DriveFeedback, Entrance, Floor,
+    FloorCount, KeySwitch, MotorCommand, PanelEvent, PanelInputs, Side,
 };
 
 pub(super) use self::drive::{Door, Drive, Faults};
@@ -36,7 +36,7 @@ pub(super) struct World {
     pub(super) key: KeySwitch,
     pub(super) door_buttons: Option<DoorButtons>,
     pub(super) load: Option<u8>,
-    pub(super) car_calls: BTreeSet<Floor>,
+    pub(super) car_calls: BTreeSet<Entrance>,
     pub(super) assigned: BTreeSet<HallCall>,
     pub(super) hall: BTreeSet<HallCall>,
     pub(super) served: Vec<(Timestamp, ServedCall)>,
@@ -58,6 +58,8 @@ pub(super) struct World {
     starting: u32,
     gap: i32,
     pub(super) door: DoorState,
+    /// The door that opens, or opened last.
+    pub(super) side: Side,
     motor_command: MotorCommand,
     door_command: DoorCommand,
     to_panel: VecDeque<(MotorCommand, DoorCommand)>,
@@ -107,6 +109,7 @@ impl World {
             starting: 0,
             gap: 0,
             door: DoorState::Closed,
+            side: Side::Front,
             motor_command: MotorCommand::Stop,
             door_command: DoorCommand::Close,
             to_panel: VecDeque::new(),
@@ -162,21 +165,22 @@ impl World {
 
     /// A press, which becomes an order of this car unless the open door absorbs it.
     pub(super) fn press(&mut self, button: Button) {
-        if let Button::Car(floor) = button
-            && self.car.handle_press(floor, self.now) == Press::Command
+        if button.direction().is_none()
+            && self.car.handle_press(button.entrance(), self.now) == Press::Command
         {
             return self.drain();
         }
         if self.car.absorbs(button, self.now) {
             return;
         }
-        match button {
-            Button::Car(floor) => {
-                self.car_calls.insert(floor);
-                self.update_stops();
-            }
-            Button::Hall(floor, direction) => self.assign(&[(floor.index(), direction)]),
+        if let Some(direction) = button.direction() {
+            let call = HallCall::at(button.entrance(), direction);
+            self.hall.insert(call);
+            self.assigned.insert(call);
+        } else {
+            self.car_calls.insert(button.entrance());
         }
+        self.update_stops();
     }
 
     /// Hall calls of this car that are known at the same moment.
@@ -206,7 +210,7 @@ impl World {
 
     /// Holds these door buttons from here on.
     pub(super) fn hold(&mut self, open: bool, close: bool) {
-        self.door_buttons = Some(DoorButtons { open, close });
+        self.door_buttons = Some(DoorButtons { open, close, open_rear: false });
         self.tick();
     }
 
@@ -323,6 +327,7 @@ impl World {
             next_stop: self.next_stop(),
             drive: self.moving.map_or(DriveFeedback::Stopped, DriveFeedback::Driven),
             door: self.door,
+            side: if self.door == DoorState::Closed { Side::Front } else { self.side },
             stop: self.stop,
             obstruction: self.obstruction,
             load: self.load,
@@ -357,8 +362,8 @@ impl World {
                             self.hall.remove(call);
                             self.assigned.remove(call);
                         }
-                        ServedCall::Car(floor) => {
-                            self.car_calls.remove(floor);
+                        ServedCall::Car(entrance) => {
+                            self.car_calls.remove(entrance);
                         }
                     }
                 }
@@ -384,7 +389,11 @@ impl World {
 
     /// S1, by what the car knows and by what is really so.
     fn check(&self) {
-        let open = self.car.door() == DoorCommand::Open;
+        let open = self.car.door().opens().is_some();
+        let wall = self.car.door().opens().is_some_and(|door| {
+            let here = self.floor().map(|floor| self.car.settings().entrances(floor, door).count());
+            here == Some(0)
+        });
         let run = self.car.motor() != MotorCommand::Stop;
         let heard = &self.heard;
         let still = heard.drive == DriveFeedback::Stopped;
@@ -398,6 +407,7 @@ impl World {
             (open && self.is_moving(), "open while moving"),
             (run && self.gap > 0 && !pried, "run with an open door"),
             (self.is_moving() && self.gap > 0 && !pried, "moves with an open door"),
+            (wall, "open where the floor has no door"),
         ];
         for (wrong, what) in faults {
             assert!(!wrong, "{}: {what}: {:#?}", self.now, self.car);

@@ -47,7 +47,9 @@ fn dead_sensor_at_a_stop_leaves_the_floor_out_though_the_drive_does_not_level() 
         world.faults.dead = [floor(2)].into();
         world.press_car(2);
         world.press_car(4);
-        world.run_until("floor 4 is served", |w| w.served_at(ServedCall::Car(floor(4))).is_some());
+        world.run_until("floor 4 is served", |w| {
+            w.served_at(ServedCall::Car(floor(4).into())).is_some()
+        });
         world.run(TEN_MINUTES);
         let tries = world.count(|event| *event == CarEvent::FloorUnreachable(floor(2)));
         assert!((5..=11).contains(&tries), "{tries} tries in ten minutes, one a minute");

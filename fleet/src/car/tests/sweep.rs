@@ -39,7 +39,7 @@ fn car_collects_the_calls_on_its_way() {
     ];
     for (what, at, car_calls, hall_calls, expected) in cases {
         let mut world = World::at(at).settled();
-        world.car_calls = car_calls.iter().map(|at| floor(*at)).collect();
+        world.car_calls = car_calls.iter().map(|at| floor(*at).into()).collect();
         world.assign(hall_calls);
         world.run_until("all served", World::is_quiet);
         assert_eq!(world.arrivals, expected, "{what}");
@@ -48,7 +48,7 @@ fn car_collects_the_calls_on_its_way() {
         let mut world = World::at(start).settled();
         world.press_car(2);
         world.run_until("idle at 2", |w| w.is_quiet() && w.car.view(w.now).phase == CarPhase::Idle);
-        world.car_calls = [floor(1), floor(3)].into();
+        world.car_calls = [1, 3].map(|at| floor(at).into()).into();
         world.update_stops();
         world.run_until("all served", World::is_quiet);
         assert_eq!(world.arrivals, expected, "both are as near: its older direction first");
@@ -70,7 +70,7 @@ fn before(index: u8, stop_at: u8) -> World {
 fn car_is_not_sent_to_a_floor_that_it_can_no_longer_stop_at() {
     for (next, stop_at, calls, expected) in [(3, 5, &[2, 5][..], [5, 2]), (2, 2, &[4], [2, 4])] {
         let mut world = before(next, stop_at);
-        world.car_calls = calls.iter().map(|at| floor(*at)).collect();
+        world.car_calls = calls.iter().map(|at| floor(*at).into()).collect();
         world.update_stops();
         world.run_until("all served", World::is_quiet);
         assert_eq!(world.arrivals, expected);
@@ -94,7 +94,7 @@ fn car_whose_stops_are_taken_away_stops_at_the_next_floor_with_its_door_closed()
 fn open_door_serves_a_call_in_its_direction_whichever_car_was_to_serve_it() {
     let mut world = World::at(0).settled();
     world.hall = Direction::BOTH.map(|direction| HallCall::new(floor(2), direction)).into();
-    world.car_calls = [floor(2), floor(4)].into();
+    world.car_calls = [2, 4].map(|at| floor(at).into()).into();
     world.update_stops();
     world.run_until("at floor 4", |w| w.car_calls.is_empty());
     assert!(world.served_hall(2, Up).is_some());
@@ -126,7 +126,7 @@ fn turn_round_clears_one_direction_and_the_other_a_dwell_later_without_closing()
         let [up, down] = Direction::BOTH.map(|way| world.served_hall(3, way).unwrap());
         assert!(down.since(up) >= world.car.settings().dwell);
         assert_eq!(world.openings(), if goes_on { 3 } else { 1 });
-        let car_call = world.served_at(ServedCall::Car(floor(5)));
+        let car_call = world.served_at(ServedCall::Car(floor(5).into()));
         assert_eq!(car_call.is_some_and(|at| at < down), goes_on);
         assert_eq!(world.car.lantern(), HallLantern::Lit(Down));
     }

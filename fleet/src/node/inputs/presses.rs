@@ -32,17 +32,17 @@ impl Node {
     /// In a fire recall the buttons place no orders (ASME A17.1, phase I).
     pub(in crate::node) fn press(&mut self, button: Button, now: Timestamp) -> Press {
         let call = Call::of_button(button, &self.hello.node);
-        if let Button::Car(floor) = button
+        if let (entrance, None) = (button.entrance(), button.direction())
             && unserved(&self.bank(now), &call).is_none()
         {
             // A lock holds against calls: a command in a fire or in a car out of service passes it.
             let bank = self.bank(now);
             let is_locked = refusing_mode(&bank, &call).is_none()
                 && self.services.access.lock_against(&bank, &call).is_some();
-            if !is_locked && self.cabin.press(floor, now) == car::Press::Command {
+            if !is_locked && self.cabin.press(entrance, now) == car::Press::Command {
                 return Press { call, outcome: Ok(Pressed::Command) };
             }
-            if self.cabin.cancels_car_calls() && self.store.ride_to(floor) == Ride::Promised {
+            if self.cabin.cancels_car_calls() && self.store.ride_to(entrance) == Ride::Promised {
                 self.store.serve(call.clone(), now);
                 self.route_store(now);
                 return Press { call, outcome: Ok(Pressed::Cancelled) };
@@ -59,8 +59,9 @@ impl Node {
     /// the call wants to.
     pub(in crate::node) fn absorbs(&mut self, call: &Call, now: Timestamp) -> bool {
         let goes_on = match call {
-            Call::Hall(HallCall { floor, direction, .. }) => {
-                self.building().goes_on(self.hello.node.as_str(), *floor, *direction)
+            Call::Hall(hall) => {
+                let own = self.hello.node.as_str();
+                self.building().goes_on(own, hall.entrance(), hall.direction)
             }
             Call::Car { .. } => true,
         };

@@ -69,7 +69,7 @@ impl Node {
     #[must_use]
     pub fn can_serve(&self, call: HallCall, now: Timestamp) -> bool {
         let serves = |view: CarView| Predictor::can_serve(&view) && view.reaches(call);
-        self.cabin.view(now).is_some_and(serves)
+        self.bank(now).own_car().is_some_and(|(_, view)| serves(view))
     }
 
     /// What the kiosks show: the cars of the destination calls that are promised (P1), the latest
@@ -88,7 +88,7 @@ impl Node {
     /// Whether a car is known not to come for this call: it can't serve it, or its node is lost.
     fn is_withdrawn(&self, car: &NodeId, call: HallCall, now: Timestamp) -> bool {
         let view = if *car == self.hello.node {
-            self.cabin.view(now)
+            self.bank(now).own_car().map(|(_, view)| view)
         } else if let Some(peer) = self.peers.membership.get(car) {
             let Some((view, _)) = peer.car else {
                 return false;

@@ -1,6 +1,6 @@
 //! Deltas, digests and state transfers: what goes over links and comes from peers.
 
-use crate::model::{CarView, NodeId, Timestamp};
+use crate::model::{CarView, NodeId, Shut, Timestamp};
 use crate::node::{Action, LinkId, Node, Report};
 use crate::seeded::{SeededBug, is_seeded};
 use crate::store::{Effect, Purpose};
@@ -56,8 +56,10 @@ impl Node {
                 self.cabin.invalidate();
             }
             self.dispatching.note_view(peer, &view);
+            let known = before.map(|(before, _)| before.shut);
+            let shut = known.unwrap_or_else(|| Shut::of(self.building(), peer.as_str()));
             if let Some(known) = self.peers.membership.get_mut(peer) {
-                known.car = Some((view, now));
+                known.car = Some((CarView { shut, ..view }, now));
             }
         }
     }

@@ -17,7 +17,7 @@ fn trip() -> HallCall {
 }
 
 fn ride() -> Call {
-    Call::Car { car: name(1), floor: floor(3) }
+    Call::ride(&name(1), floor(3))
 }
 
 fn assign(node: &mut Node, to: &[(HallCall, u8)], now: Timestamp) {

@@ -86,7 +86,7 @@ fn car_calls_for_other_cars_stay_within_bounds() {
     let floors = one.hello().floors;
     let calls = (50..250_u8).flat_map(|car| floors.floors().map(move |floor| (name(car), floor)));
     let records = (10..).zip(calls).map(|(sequence, (car, floor))| {
-        press(2, sequence, Call::Car { car, floor }, RecordState::open(PERIOD))
+        press(2, sequence, Call::ride(&car, floor), RecordState::open(PERIOD))
     });
     flood(&mut one, &records.collect::<Vec<_>>(), now);
     let of_cars = one.orders().calls().filter(|call| matches!(call, Call::Car { .. }));

@@ -1,6 +1,6 @@
 //! What a node makes of the presses of its panel, of calls to locked floors, and of commands.
 
-use elevator_driver::{Alarm, KeySwitch, Trip};
+use elevator_driver::{Alarm, Entrance, KeySwitch, Trip};
 
 use super::*;
 use crate::model::Mode;
@@ -17,7 +17,7 @@ fn press(node: &mut Node, button: Button, now: Timestamp) -> Outcome {
 }
 
 fn ride(to: u8) -> Call {
-    Call::Car { car: name(1), floor: floor(to) }
+    Call::ride(&name(1), floor(to))
 }
 
 fn lock(node: &mut Node, locked: bool, now: Timestamp) {
@@ -97,6 +97,19 @@ fn a_press_is_refused_with_the_reason_that_the_building_gives() {
     for button in [Button::Car(floor(1)), Button::Hall(floor(1), Direction::Down)] {
         assert!(matches!(press(&mut node, button, now), Ok(Pressed::Order(_))), "{button}");
     }
+}
+
+/// Nobody could serve it, and the other nodes would not take it.
+#[test]
+fn a_call_at_an_entrance_that_is_not_there_is_refused() {
+    let (mut node, now) = cabin(1);
+    let rear = Entrance { floor: floor(1), side: Side::Rear };
+    let hall = Call::Hall(HallCall::at(rear, Direction::Up));
+    let refused = Err(OrderRefused::NoCarServes { call: hall, floors: vec![floor(1)] });
+    assert_eq!(press(&mut node, Button::RearHall(floor(1), Direction::Up), now), refused);
+    let refused = press(&mut node, Button::RearCar(floor(1)), now);
+    assert!(matches!(refused, Err(OrderRefused::NotServed { .. })), "{refused:?}");
+    assert_eq!(node.open_calls(), []);
 }
 
 /// Otherwise their lamps would be lit, and their car would not park, until the next fire recall.
@@ -196,7 +209,7 @@ fn a_released_floor_is_open_for_its_time_in_its_car() {
         node.handle_release(floor(3), time, now).expect("a floor");
     }
     assert_eq!(node.status(now).access.released.len(), 1);
-    let other = Call::Car { car: name(2), floor: floor(3) };
+    let other = Call::ride(&name(2), floor(3));
     assert!(node.order(&other, now).is_err(), "another car");
     let end = now + five;
     assert!(press(&mut node, Button::Car(floor(3)), end).is_err(), "it is over");
@@ -241,7 +254,7 @@ fn modes_decide_whether_a_lock_holds_in_the_car() {
 fn no_node_takes_a_call_for_a_car_that_serves_none() {
     let (mut one, mut two, mut now) = two_cars();
     let car = two.hello().node.clone();
-    let call = Call::Car { car: car.clone(), floor: floor(3) };
+    let call = Call::ride(&car, floor(3));
     for mode in Mode::ALL {
         one.command(Command::Mode { car: car.clone(), mode }, now);
         talk(&mut one, &mut two, now, now + PERIOD * 8);

@@ -52,7 +52,8 @@ impl Entry {
             Call::Hall(HallCall { direction: Direction::Down, .. }) => (1, None, None),
             Call::Car { car, .. } => (2, Some(car), None),
         };
-        hasher.write(&[kind, call.floor().index()]);
+        let side = if call.entrance().side.is_front() { 0 } else { 4 };
+        hasher.write(&[kind + side, call.floor().index()]);
         hasher.write(car.map_or(&[], |car| car.as_str().as_bytes()));
         if let Some(to) = to {
             hasher.write(&[to.index()]);

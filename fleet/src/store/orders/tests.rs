@@ -13,7 +13,7 @@ pub(super) fn call(index: u8) -> Call {
     match index % 3 {
         0 => Call::Hall(HallCall::new(floor, Direction::Up)),
         1 => Call::Hall(HallCall::new(floor, Direction::Down)),
-        _ => Call::Car { car: node(0), floor },
+        _ => Call::ride(&node(0), floor),
     }
 }
 

@@ -94,7 +94,7 @@ fn served_record() -> Record {
     Record {
         dot: dot(9, 7),
         origin: node("B"),
-        call: Call::Car { car: node("B"), floor: floor(0) },
+        call: Call::ride(&node("B"), floor(0)),
         state: RecordState::Served(service),
         absorbed: Vec::new(),
     }

@@ -161,9 +161,12 @@ impl World {
 
     pub(super) fn move_door(&mut self) {
         let before = self.gap;
+        if self.gap == 0 {
+            self.side = self.door_command.opens().unwrap_or(self.side);
+        }
         self.gap += match (self.faults.door, self.door_command) {
             (Door::Jammed, _) => 0,
-            (Door::Pried, _) | (Door::Sound, DoorCommand::Open) => 1,
+            (Door::Pried, _) | (Door::Sound, DoorCommand::Open | DoorCommand::OpenRear) => 1,
             (Door::Sound, DoorCommand::Close) if self.obstruction => 0,
             (Door::Sound, DoorCommand::Close | DoorCommand::Nudge) => -1,
         };
