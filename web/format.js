@@ -35,8 +35,9 @@ export function plural(count, one, many = `${one}s`) {
 
 /** The name of a call, as the API has it: `hall-3-up`. */
 export function callId(call) {
-  if (call.kind === "hall") return `hall-${call.floor}-${call.direction}`;
-  if (call.kind === "car") return `car-${call.car}-${call.floor}`;
+  const side = call.side === "rear" ? "rear-" : "";
+  if (call.kind === "hall") return `${side}hall-${call.floor}-${call.direction}`;
+  if (call.kind === "car") return `${side}car-${call.car}-${call.floor}`;
   return `destination-${call.from}-${call.to}`;
 }
 
@@ -46,8 +47,9 @@ export function sessionName(id) {
 }
 
 export function callText(call) {
-  if (call.kind === "hall") return `Hall call, floor ${call.floor} ${call.direction}`;
-  if (call.kind === "car") return `Car call, ${call.car} to floor ${call.floor}`;
+  const side = call.side === "rear" ? " rear" : "";
+  if (call.kind === "hall") return `Hall call, floor ${call.floor}${side} ${call.direction}`;
+  if (call.kind === "car") return `Car call, ${call.car} to floor ${call.floor}${side}`;
   return `Trip from floor ${call.from} to ${call.to}`;
 }
 

@@ -69,6 +69,9 @@ export class Model {
   /** The labels of the floors, the lowest first. */
   labels = [];
 
+  /** The labels of those with a second entrance, at the rear. */
+  rear = [];
+
   /** When the state came, by `performance.now()` and by `Date.now()`. */
   received = 0;
   receivedAt = null;
@@ -356,11 +359,22 @@ export class Model {
     return level < 0 ? null : level;
   }
 
+  /** The sides of a floor at which a car opens: of two entrances one is `rear`, an only one is `front`. */
+  sidesOf({ car, serves }, floor) {
+    if (!(serves ?? this.labels).includes(floor)) return [];
+    if (!this.rear.includes(floor)) return ["front"];
+    return this.state.fleet.building.cars.find(({ name }) => name === car)?.doors ?? ["front", "rear"];
+  }
+
   #onState({ state, received }) {
     const before = this.state;
     this.latched = null;
     this.state = state;
-    this.labels = state.fleet.building.floors.map(({ label }) => label);
+    const { floors, cars } = state.fleet.building;
+    this.labels = floors.map(({ label }) => label);
+    const isTwoSided = ({ doors }) => doors?.length === 2;
+    this.rear = floors.filter(isTwoSided).map(({ label }) => label);
+    for (const car of cars) car.doors ??= ["front"];
     for (const car of state.cars) car.level = this.levelOf(car.floor);
     this.received = received;
     this.receivedAt = Date.now();

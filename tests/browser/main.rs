@@ -27,7 +27,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 
-use elevator_driver::{Button, Direction};
+use elevator_driver::{Button, Direction, Side};
 use elevator_fleet::node::{LossCause, LostStatus};
 use liftmesh_harness::building::{Building, Line, Machine};
 
@@ -109,6 +109,35 @@ fn a_pressed_hall_button_is_lit_and_served() {
     browser.wait_for(&format!("{button}[aria-pressed=false]"));
     browser.open_page("events");
     browser.wait_for_text(".events", "Hall call, floor 5 down: served by");
+}
+
+#[test]
+fn a_floor_with_two_entrances_has_buttons_for_both() {
+    let Some(browser) = Browser::start(Look::DESKTOP, Machine::shared) else { return };
+    let mut building = Building::new(3, Line::Serial);
+    building.install("A", 1);
+    let file = building.data_dir("A").with_file_name("building.toml");
+    let text = r#"
+        floors = [
+            { label = "G", height = 0.0 },
+            { label = "1", height = 3.5, doors = ["front", "rear"] },
+            { label = "2", height = 6.5 },
+        ]
+        cars = [{ name = "A", doors = ["front", "rear"] }]
+    "#;
+    fs::write(&file, text).expect("written");
+    building.start_as("A", |node| node.building = Some(file));
+    building.wait_in_service(&["A"]);
+    browser.open(&format!("{}#token={}", panel(&building, 1), token(&building, "A")));
+    browser.wait_for(".light.live");
+    for call in ["rear-car-A-1", "car-A-2", "rear-hall-1-down"] {
+        let button = format!("[data-call={call}]");
+        browser.click(&button);
+        browser.wait_for(&format!("{button}[aria-pressed=true]"));
+        browser.wait_for(&format!("{button}[aria-pressed=false]"));
+    }
+    assert_eq!(building.car("A").side, Side::Rear);
+    shot(&browser, "rear");
 }
 
 /// Installs a node whose panel is served over TLS, and whose readers need a token: its address counts as

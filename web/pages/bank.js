@@ -17,7 +17,11 @@ const WIDEST = 116;
 /** What else is on the screen, px: above and below the floors; beside the cars; beside each shaft. */
 const REST = 312;
 const BESIDE_CARS = { wide: 160, phone: 138 };
-const BESIDE_SHAFT = 46;
+const BESIDE_SHAFT = 1;
+
+/** The width of the car's buttons, and of what the landings have more, px: for floors with one entrance and with two. */
+const ONE_SIDE = { buttons: 45, more: 0 };
+const TWO_SIDES = { buttons: 80, more: 84 };
 
 /** How many trips of a floor are named. */
 const NAMED_TRIPS = 2;
@@ -39,9 +43,14 @@ export class BankPage extends Component {
     const row = rowHeight(model.labels.length);
     const byId = new Map(orders.map((order) => [order.id, order]));
     const cars = model.cars;
-    const shaft = shaftWidth(cars.length);
+    const isTwoSided = model.rear.length > 0;
+    const sides = isTwoSided ? TWO_SIDES : ONE_SIDE;
+    const shaft = shaftWidth(cars.length, sides);
     return html`
-      <div class="bank" style=${{ "--row": `${row}px`, "--shaft": `${shaft}px` }}>
+      <div
+        class=${`bank ${isTwoSided ? "two-sided" : ""}`}
+        style=${{ "--row": `${row}px`, "--shaft": `${shaft}px`, "--buttons": `${sides.buttons}px` }}
+      >
         <${Landings} model=${model} hasModes=${model.takesCommands} locked=${fleet.locked_floors ?? []} byId=${byId} orders=${orders} />
         ${cars.map(
           (car) => html`
@@ -67,6 +76,7 @@ export class BankPage extends Component {
         <span><i class="lamp pending"></i> pressed, not promised yet</span>
         <span><i class="target"></i> next stop</span>
         <span><svg width="10" height="8" aria-hidden="true"><path class="mark" d="M1 7.5h8l-4 -7z" /></svg> assigned call</span>
+        ${isTwoSided && html`<span>R at the rear</span>`}
         ${model.takesCommands && html`<${Commands} model=${model} fleet=${fleet} onLock=${onLock} onPriority=${onPriority} onPower=${onPower} onRecall=${onRecall} />`}
       </p>
     `;
@@ -97,10 +107,10 @@ function rowHeight(floors) {
   return Math.max(least, Math.min(fits, HIGHEST_ROW));
 }
 
-function shaftWidth(cars) {
+function shaftWidth(cars, { buttons, more }) {
   const isPhone = matchMedia("(max-width: 700px)").matches;
-  const room = innerWidth - (isPhone ? BESIDE_CARS.phone : BESIDE_CARS.wide);
-  const fits = Math.floor(room / cars) - BESIDE_SHAFT;
+  const room = innerWidth - more - (isPhone ? BESIDE_CARS.phone : BESIDE_CARS.wide);
+  const fits = Math.floor(room / cars) - buttons - BESIDE_SHAFT;
   return Math.max(NARROWEST, Math.min(fits, WIDEST));
 }
 
@@ -118,21 +128,21 @@ function Landings({ model, hasModes, locked, byId, orders }) {
           ({ floor, level }) => html`
             <div class="floor" key=${floor}>
               <${FloorNumber} floor=${floor} isLocked=${locked.includes(floor)} />
-              ${["up", "down"].map((direction) => {
+              ${hallCalls(model, floor).map((call, column) => {
+                const { direction, side } = call;
                 const isThere = direction === "up" ? level < model.labels.length - 1 : level > 0;
                 if (!isThere) return html`<span class="no-button"></span>`;
-                const call = { kind: "hall", floor, direction };
                 return html`
                   <${CallButton}
-                    key=${direction}
+                    key=${column}
                     model=${model}
                     call=${call}
                     order=${byId.get(callId(call))}
-                    name=${`Floor ${floor}, ${direction}`}
+                    name=${`Floor ${floor}${side ? " rear" : ""}, ${direction}`}
                     row=${model.labels.length - 1 - level}
-                    column=${direction === "up" ? 0 : 1}
-                    isFirst=${level === model.labels.length - 1}
-                    >${arrow(direction)}<//
+                    column=${column}
+                    isFirst=${level === model.labels.length - 1 && column < 2}
+                    >${arrow(direction)}${side && html`<small>R</small>`}<//
                   >
                 `;
               })}
@@ -145,6 +155,11 @@ function Landings({ model, hasModes, locked, byId, orders }) {
       ${hasModes && html`<div class="controls"><span>Mode</span></div>`}
     </section>
   `;
+}
+
+function hallCalls({ rear }, floor) {
+  const front = ["up", "down"].map((direction) => ({ kind: "hall", floor, direction }));
+  return rear.includes(floor) ? [...front, ...front.map((call) => ({ ...call, side: "rear" }))] : front;
 }
 
 function FloorNumber({ floor, isLocked }) {

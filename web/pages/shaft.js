@@ -108,23 +108,28 @@ export class Shaft extends Component {
           </svg>
           <div class="buttons" role="toolbar" aria-label=${`Car calls of ${name}`} aria-orientation="vertical" onKeyDown=${onToolbarKey}>
             ${fromTop(model.labels).map(({ floor }, index) => {
-              if (!(car.serves ?? model.labels).includes(floor)) return html`<span key=${floor} class="no-button"></span>`;
-              const call = { kind: "car", car: name, floor };
-              return html`
-                <${CallButton}
-                  key=${floor}
-                  model=${model}
-                  call=${call}
-                  order=${byId.get(callId(call))}
-                  name=${`Car ${name}, to floor ${floor}`}
-                  row=${index}
-                  column=${0}
-                  isFirst=${index === 0}
-                  isOff=${Boolean(car.lost)}
-                  isLocked=${car.locked_out.includes(floor)}
-                  >${floor}<//
-                >
-              `;
+              const sides = model.sidesOf(car, floor);
+              if (sides.length === 0) return html`<span key=${floor} class="no-button"></span>`;
+              const buttons = sides.map((side, column) => {
+                const isRear = side === "rear";
+                const call = { kind: "car", car: name, floor, ...(isRear && { side }) };
+                return html`
+                  <${CallButton}
+                    key=${side}
+                    model=${model}
+                    call=${call}
+                    order=${byId.get(callId(call))}
+                    name=${`Car ${name}, to floor ${floor}${isRear ? " rear" : ""}`}
+                    row=${index}
+                    column=${column}
+                    isFirst=${index === 0 && column === 0}
+                    isOff=${Boolean(car.lost)}
+                    isLocked=${car.locked_out.includes(floor)}
+                    >${floor}${isRear && html`<small>R</small>`}<//
+                  >
+                `;
+              });
+              return html`<span key=${floor} class="sides">${buttons}</span>`;
             })}
           </div>
         </div>
