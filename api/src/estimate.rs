@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use elevator_driver::{Direction, Floor};
+use elevator_driver::{Building, Direction, Floor};
 use elevator_fleet::dispatch::Kinematics;
 use elevator_fleet::model::{CarPhase, CarView, NodeId};
 use elevator_fleet::node::Status;
@@ -32,6 +32,8 @@ impl Motion {
 #[derive(Debug)]
 pub struct Flights {
     kinematics: Kinematics,
+    /// Of the floors above the lowest, in metres.
+    heights: Vec<f64>,
     begun: BTreeMap<NodeId, Flight>,
 }
 
@@ -46,12 +48,13 @@ impl Flights {
     /// No flight is known yet; cars move by these kinematics.
     #[must_use]
     pub fn new(kinematics: Kinematics) -> Self {
-        Self { kinematics, begun: BTreeMap::new() }
+        Self { kinematics, heights: Vec::new(), begun: BTreeMap::new() }
     }
 
     /// Takes note of a look at the fleet, `now` by any clock that does not jump. A flight that is new
     /// here is taken to have begun at the last floor that the car has passed.
     pub fn update(&mut self, status: &Status, now: Duration) {
+        self.heights = metres(&status.building);
         let known = std::mem::take(&mut self.begun);
         let moving =
             views(status).filter(|(_, view)| matches!(view.phase, CarPhase::Moving { .. }));
@@ -77,44 +80,58 @@ impl Flights {
             }
             CarPhase::Moving { direction, stop_at, .. } => {
                 let from = self.begun.get(node).map_or(floor, |flight| flight.from);
-                let floors = [from, floor, stop_at].map(|floor| i16::from(floor.index()));
-                self.flight(floors, direction, view.elapsed)
+                self.flight([from, floor, stop_at], direction, view.elapsed)
             }
         }
     }
 
     fn flight(
         &self,
-        [from, floor, to]: [i16; 3],
+        [from, floor, to]: [Floor; 3],
         direction: Direction,
         elapsed: Duration,
     ) -> Motion {
-        let sign = match direction {
-            Direction::Up => 1,
-            Direction::Down => -1,
+        let at = f64::from(floor.index());
+        let height = |floor: Floor| self.heights.get(usize::from(floor.index())).copied();
+        let way = |one, other| Some((height(other)? - height(one)?).abs());
+        let has_begun = from == floor || floor.is_beyond(from, direction);
+        let next = match direction {
+            Direction::Up => floor.index().checked_add(1),
+            Direction::Down => floor.index().checked_sub(1),
         };
-        let (trip, passed) = ((to - from) * sign, (floor - from) * sign);
+        let next = next.and_then(|index| Floor::try_from(index).ok());
+        let storey = next.and_then(|next| way(floor, next));
         // The stop was moved behind the car, or the car has just arrived there.
-        let Some(floors) = u8::try_from(trip).ok().filter(|_| passed < trip && passed >= 0) else {
-            return Motion { position: Some(f64::from(floor)), speed: 0.0 };
+        let is_under_way = has_begun && to.is_beyond(floor, direction);
+        let (Some(trip), Some(passed), Some(storey)) =
+            (way(from, to), way(from, floor), storey.filter(|_| is_under_way))
+        else {
+            return Motion { position: Some(at), speed: 0.0 };
         };
         let ramp = Ramp::new(&self.kinematics);
-        let remaining = self.kinematics.travel(floors).saturating_sub(elapsed).as_secs_f64();
+        let remaining = self.kinematics.flight(trip).saturating_sub(elapsed).as_secs_f64();
         let elapsed = elapsed.as_secs_f64();
-        let covered = ramp.distance(elapsed).min(f64::from(trip) - ramp.distance(remaining));
-        let beyond = covered - f64::from(passed);
+        let covered = ramp.distance(elapsed).min(trip - ramp.distance(remaining));
+        let beyond = (covered - passed) / storey;
         let shown = beyond.clamp(0.0, 1.0 - SHORT_OF);
         // It does not move on where it is known not to be yet.
-        let speed = if beyond > shown { 0.0 } else { ramp.speed(elapsed.min(remaining)) };
-        let sign = f64::from(sign);
-        Motion { position: Some(f64::from(floor) + sign * shown), speed: sign * speed }
+        let speed = if beyond > shown { 0.0 } else { ramp.speed(elapsed.min(remaining)) / storey };
+        let sign = match direction {
+            Direction::Up => 1.0,
+            Direction::Down => -1.0,
+        };
+        Motion { position: Some(at + sign * shown), speed: sign * speed }
     }
+}
+
+fn metres(building: &Building) -> Vec<f64> {
+    building.heights().into_iter().map(|height| f64::from(height) / 1000.0).collect()
 }
 
 /// The run-up from rest to rated speed, with an even acceleration that covers the same distance in the
 /// same time as the S-curve.
 struct Ramp {
-    /// In floors a second.
+    /// In metres a second.
     speed: f64,
     /// In seconds.
     time: f64,
@@ -122,14 +139,11 @@ struct Ramp {
 
 impl Ramp {
     fn new(kinematics: &Kinematics) -> Self {
-        let Kinematics { floor_height, rated_speed, acceleration, jerk, .. } = *kinematics;
-        Self {
-            speed: rated_speed / floor_height,
-            time: rated_speed / acceleration + acceleration / jerk,
-        }
+        let Kinematics { rated_speed, acceleration, jerk, .. } = *kinematics;
+        Self { speed: rated_speed, time: rated_speed / acceleration + acceleration / jerk }
     }
 
-    /// The floors covered this long after the start, or still to be covered this long before the stop.
+    /// The metres covered this long after the start, or still to be covered this long before the stop.
     fn distance(&self, time: f64) -> f64 {
         if time < self.time {
             self.speed * time * time / (2.0 * self.time)
@@ -145,14 +159,28 @@ impl Ramp {
 
 #[cfg(test)]
 mod tests {
+    use elevator_driver::{FloorCount, Landing};
+
     use super::*;
+    use crate::tests::floor;
 
     fn travel(floors: u8) -> Duration {
         Kinematics::default().travel(floors)
     }
 
-    fn motion(floors: [i16; 3], direction: Direction, elapsed: Duration) -> Motion {
-        Flights::new(Kinematics::default()).flight(floors, direction, elapsed)
+    fn motion(floors: [u8; 3], direction: Direction, elapsed: Duration) -> Motion {
+        let building = Building::from(FloorCount::new(8).unwrap());
+        motion_in(&building, floors, direction, elapsed)
+    }
+
+    fn motion_in(
+        building: &Building,
+        floors: [u8; 3],
+        direction: Direction,
+        elapsed: Duration,
+    ) -> Motion {
+        let flights = Flights { heights: metres(building), ..Flights::new(Kinematics::default()) };
+        flights.flight(floors.map(floor), direction, elapsed)
     }
 
     #[test]
@@ -185,5 +213,17 @@ mod tests {
         assert!((later.position.unwrap() - expected).abs() < 0.05, "{later:?}");
         let late = motion([4, 4, 1], Direction::Down, Duration::from_mins(1));
         assert_eq!(late, Motion { position: Some(3.0 + SHORT_OF), speed: 0.0 });
+    }
+
+    #[test]
+    fn storeys_have_their_heights() {
+        let landing = |(index, height): (usize, u32)| Landing::new(&index.to_string(), height);
+        let heights = [0, 3_000, 15_000, 18_000].into_iter().enumerate().map(landing).collect();
+        let building = Building::new(heights, Vec::new()).unwrap();
+        let half = Kinematics::default().flight(18.0) / 2;
+        let middle = motion_in(&building, [0, 1, 3], Direction::Up, half);
+        assert!((middle.position.unwrap() - 1.5).abs() < 0.01, "{middle:?}");
+        let rated = Kinematics::default().rated_speed / 12.0;
+        assert!((middle.speed - rated).abs() < 1e-9, "{middle:?}");
     }
 }

@@ -74,7 +74,8 @@ impl Kinematics {
     }
 
     /// From rest to rest over this way, to the microsecond; at most an hour.
-    fn flight(&self, metres: f64) -> Duration {
+    #[must_use]
+    pub fn flight(&self, metres: f64) -> Duration {
         if metres == 0.0 { Duration::ZERO } else { duration(self.rest_to_rest(metres)) }
     }
 
