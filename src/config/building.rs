@@ -219,11 +219,11 @@ serves = [\"G\", \"1\"]
         }
         node(&format!("car = \"A\"\nbuilding = \"other.toml\"\n{floor} = \"01\""));
         let (values, _) = sources(None, None).check().unwrap();
-        assert!(values.to_string().contains("recall_floor = \"01\" "), "it is no number");
+        assert!(values.to_string().contains("recall_floor = \"01\" "), "it is not a number");
         node("car = \"A\"\nbuilding = 5");
         let errors = sources(None, None).check().unwrap_err();
         assert_eq!(errors.iter().count(), 1, "{errors}");
-        // Of the cars that the building lists, a control unit is none.
+        // A control unit is not one of the cars that the building lists.
         node("role = \"control-unit\"\nunit = \"attic\"\nbuilding = \"building.toml\"");
         assert!(sources(None, None).check().is_ok());
     }

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use crate::command_line::liftmesh;
 
-/// Floors B1, G, 1 and 2, of which 1 has an entrance at the rear too; of both cars only B goes down
-/// to B1, and opens at the rear.
+/// Floors B1, G, 1 and 2; floor 1 has a rear entrance too. Only car B goes down to B1, and only B opens
+/// at the rear.
 const CAR_PARK: &str = r#"
 floors = [
     { label = "B1", height = 0.0 },

@@ -137,7 +137,7 @@ pub struct ButtonChunk {
     pub up: u8,
     pub down: u8,
     pub car_call: u8,
-    /// The same of rear entrances.
+    /// Those of rear entrances: up, down, car call.
     pub rear: [u8; 3],
 }
 
