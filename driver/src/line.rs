@@ -49,6 +49,8 @@ pub struct LineSettings {
     /// disconnected; at least three heartbeats. Default 250 ms. Modbus: how long a PLC may fail to
     /// echo the heartbeat.
     pub silence: Duration,
+    /// Serial: whether the car has a rear door, so that the panel needs one. Default: no.
+    pub rear_door: bool,
     /// All: the longest delay between two attempts to open a lost line. Default 1 s.
     pub retry: Duration,
     /// All: how long a motor runs without a keep-alive of the line's owner, which is
@@ -65,6 +67,7 @@ impl Default for LineSettings {
             reload_configuration: false,
             heartbeat: Duration::from_millis(50),
             silence: Duration::from_millis(250),
+            rear_door: false,
             retry: Duration::from_secs(1),
             lease: Duration::from_millis(300),
         }

@@ -53,7 +53,11 @@ pub(crate) fn run(
     let session = ControllerSession::new(
         floors,
         draw_boot_id(),
-        SessionSettings { heartbeat: settings.heartbeat, silence: settings.silence },
+        SessionSettings {
+            heartbeat: settings.heartbeat,
+            silence: settings.silence,
+            rear_door: settings.rear_door,
+        },
         Duration::ZERO,
     );
     let line = SerialLine {

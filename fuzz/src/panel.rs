@@ -16,7 +16,10 @@ const NOW: Duration = Duration::from_secs(1);
 /// What a panel sends, as a controller hears it. Frames of the controller have the same form.
 pub(crate) fn panel(bytes: &[u8]) {
     let (stream, pieces) = pieces(bytes);
-    assert_found(stream, &PanelFrame::Hello { floors: floors(), acknowledged: 7 });
+    assert_found(
+        stream,
+        &PanelFrame::Hello { floors: floors(), acknowledged: 7, rear_door: false },
+    );
     assert_found(stream, &ControllerFrame::Hello { floors: floors() });
     let whole = heard_by_controller(&[stream]);
     assert_eq!(heard_by_controller(&pieces), whole, "the pieces matter");

@@ -49,10 +49,15 @@ struct Port {
     _ending: Ending,
 }
 
+/// A simulated car has both doors.
+fn session(car: &SimulatedCar, now: Duration) -> PanelSession {
+    PanelSession::new(car.floors(), draw_boot_id(), HEARTBEAT, now).with_rear_door()
+}
+
 impl SerialLine {
     pub(crate) fn new(car: &SimulatedCar, link: Option<PathBuf>, noise: u8, seed: u64) -> Self {
         Self {
-            session: PanelSession::new(car.floors(), draw_boot_id(), HEARTBEAT, Duration::ZERO),
+            session: session(car, Duration::ZERO),
             port: None,
             link,
             noise: Noise::new(noise, seed),
@@ -105,7 +110,7 @@ impl SerialLine {
 
     /// The panel restarts with nothing in its memory; the line stays.
     pub(crate) fn restart(&mut self, car: &mut SimulatedCar, now: Duration) {
-        self.session = PanelSession::new(car.floors(), draw_boot_id(), HEARTBEAT, now);
+        self.session = session(car, now);
         self.tripped = false;
         car.restart_panel();
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use elevator_driver::{Building, LineSettings, PanelUrl};
+use elevator_driver::{Building, LineSettings, PanelUrl, Side};
 use elevator_fleet::car::CarSettings;
 use elevator_fleet::climate::ClimateSettings;
 use elevator_fleet::dispatch::{Dispatcher, Kinematics, Schedule, Strategy};
@@ -133,6 +133,7 @@ impl Settings {
             log,
             ..
         } = tables;
+        let rear_door = car.doors.values().any(|door| *door == Side::Rear);
         let group = operator.read_only_group;
         let kinematics = Kinematics { dwell: door.dwell, ..kinematics };
         let http_at_home = default_http(&node.address);
@@ -169,7 +170,7 @@ impl Settings {
             dispatch,
             mesh,
             climate,
-            panel_line,
+            panel_line: LineSettings { rear_door, ..panel_line },
             reading: operator.read_only_socket.map(|path| ReadingSettings { path, group }),
             mqtt,
             http: http.enabled.then(|| http.address.unwrap_or(http_at_home)),

@@ -30,11 +30,17 @@ pub struct SessionSettings {
     /// How long a panel may send nothing, or receive nothing, before it is disconnected. At least
     /// three heartbeats of either end, so that a lost frame does no harm. Default 250 ms.
     pub silence: Duration,
+    /// Whether the car has a rear door. Default: no.
+    pub rear_door: bool,
 }
 
 impl Default for SessionSettings {
     fn default() -> Self {
-        Self { heartbeat: Duration::from_millis(50), silence: Duration::from_millis(250) }
+        Self {
+            heartbeat: Duration::from_millis(50),
+            silence: Duration::from_millis(250),
+            rear_door: false,
+        }
     }
 }
 
@@ -249,8 +255,11 @@ impl ControllerSession {
             self.state = seek(now, Some(now + self.settings.silence));
         }
         match frame {
-            PanelFrame::Hello { floors, acknowledged } => {
-                self.handle_hello(id.boot, floors, acknowledged, now);
+            PanelFrame::Hello { floors, acknowledged, rear_door } => {
+                match self.mismatch(floors, rear_door) {
+                    Some(what) => self.disconnect(what, now),
+                    None => self.handle_hello(id.boot, acknowledged, now),
+                }
             }
             PanelFrame::Status(status) => {
                 let echo = answers.map_or(0, |answered| answered.number);
@@ -292,19 +301,19 @@ impl ControllerSession {
         }
     }
 
-    fn handle_hello(
-        &mut self,
-        boot: BootId,
-        floors: FloorCount,
-        acknowledged: PressSequence,
-        now: Duration,
-    ) {
+    /// Why a panel with these floors and doors does not fit, if it does not.
+    fn mismatch(&self, floors: FloorCount, rear_door: bool) -> Option<String> {
         if floors != self.floors {
             let (has, wanted) = (floors.get(), self.floors.get());
-            let what = format!("the panel has {has} floors, but the configuration says {wanted}");
-            self.disconnect(what, now);
-            return;
+            return Some(format!(
+                "the panel has {has} floors, but the configuration says {wanted}"
+            ));
         }
+        let lacks = self.settings.rear_door && !rear_door;
+        lacks.then(|| "the panel has no rear door, but the building says one".to_owned())
+    }
+
+    fn handle_hello(&mut self, boot: BootId, acknowledged: PressSequence, now: Duration) {
         match &mut self.state {
             SessionState::Connected(connection) => connection.heard_at = now,
             SessionState::Greeted { .. } => {}

@@ -204,6 +204,7 @@ pub enum PanelFrame {
         floors: FloorCount,
         /// The last press that a controller has acknowledged, 0 before the first.
         acknowledged: PressSequence,
+        rear_door: bool,
     },
     Status(Status),
     /// A button was pressed; repeated until acknowledged, by its number in this run of the panel.

@@ -42,6 +42,7 @@ const PRESS_BACKLOG: usize = 64;
 #[derive(Debug)]
 pub struct PanelSession {
     floors: FloorCount,
+    rear_door: bool,
     heartbeat: Duration,
     endpoint: Endpoint<ControllerFrame>,
     outputs: PanelOutputs,
@@ -108,6 +109,7 @@ impl PanelSession {
     pub fn new(floors: FloorCount, boot: BootId, heartbeat: Duration, now: Duration) -> Self {
         Self {
             floors,
+            rear_door: false,
             heartbeat,
             endpoint: Endpoint::new(boot),
             outputs: PanelOutputs::default(),
@@ -125,6 +127,12 @@ impl PanelSession {
             presses: VecDeque::new(),
             kiosks: Vec::new(),
         }
+    }
+
+    /// The same for a car that also has a rear door.
+    #[must_use]
+    pub fn with_rear_door(self) -> Self {
+        Self { rear_door: true, ..self }
     }
 
     /// What the controller last asked for; motor stopped and lamps dark before its first word.
@@ -318,6 +326,7 @@ impl PanelSession {
             return Some(PanelFrame::Hello {
                 floors: self.floors,
                 acknowledged: self.acknowledged,
+                rear_door: self.rear_door,
             });
         }
         if let Some(press) = self.next_press(now) {

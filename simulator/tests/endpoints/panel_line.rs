@@ -15,6 +15,7 @@ use super::{LIMIT, wait_for};
 
 /// The settings of a line on a machine that is busy with other tests.
 pub(super) const SETTINGS: LineSettings = LineSettings {
+    rear_door: false,
     poll_at_rest: Duration::from_millis(20),
     poll: Duration::from_millis(10),
     reply: Duration::from_secs(2),

@@ -82,7 +82,7 @@ impl Bench {
 }
 
 fn hello(count: u8) -> PanelFrame {
-    PanelFrame::Hello { floors: floors(count), acknowledged: 0 }
+    PanelFrame::Hello { floors: floors(count), acknowledged: 0, rear_door: false }
 }
 
 fn status(inputs: &PanelInputs) -> PanelFrame {
@@ -171,6 +171,19 @@ fn a_panel_of_another_height_is_named_once_and_stays_disconnected() {
             "the panel has 4 floors, but the configuration says 9".to_owned()
         )]
     );
+}
+
+#[test]
+fn a_car_with_a_rear_door_needs_a_panel_with_one() {
+    for (needed, there) in [(false, false), (false, true), (true, false), (true, true)] {
+        let mut bench = Bench::new();
+        bench.session.settings.rear_door = needed;
+        let acknowledged = 0;
+        bench.sent();
+        bench.hear(&PanelFrame::Hello { floors: floors(9), acknowledged, rear_door: there });
+        bench.hear(&status(&PanelInputs::default()));
+        assert_eq!(bench.session.is_connected(), there || !needed, "{needed} {there}");
+    }
 }
 
 #[test]

@@ -122,9 +122,10 @@ impl Frame for PanelFrame {
 
     fn encode_body(&self, bytes: &mut Vec<u8>) {
         match self {
-            Self::Hello { floors, acknowledged } => {
+            Self::Hello { floors, acknowledged, rear_door } => {
                 bytes.push(floors.get());
                 bytes.extend_from_slice(&acknowledged.to_be_bytes());
+                bytes.extend(rear_door.then_some(1));
             }
             Self::Status(status) => encode_status(status, bytes),
             Self::Press { sequence, button } => {
@@ -148,9 +149,11 @@ impl Frame for PanelFrame {
     fn decode_body(kind: u8, body: &[u8]) -> Option<Self> {
         let mut body = Body(body);
         Some(match kind {
-            PANEL_HELLO => {
-                Self::Hello { floors: FloorCount::new(body.byte()?)?, acknowledged: body.number()? }
-            }
+            PANEL_HELLO => Self::Hello {
+                floors: FloorCount::new(body.byte()?)?,
+                acknowledged: body.number()?,
+                rear_door: *FLAGS.get(usize::from(body.byte().unwrap_or(0)))?,
+            },
             STATUS => Self::Status(decode_status(&mut body)?),
             PRESS => Self::Press { sequence: body.number()?, button: body.named(button_of)? },
             CLIMATE => Self::Climate(Climate {

@@ -74,7 +74,7 @@ fn golden_panel_frames() -> Vec<(Header, PanelFrame)> {
     };
     let header = |number| header(0xC0FF_EE01, 0xFACE_0002, number);
     vec![
-        (header(0), PanelFrame::Hello { floors: floors(), acknowledged: 257 }),
+        (header(0), PanelFrame::Hello { floors: floors(), acknowledged: 257, rear_door: false }),
         (header(1), PanelFrame::Status(Status::of(&inputs))),
         (
             header(2),
