@@ -325,7 +325,7 @@ impl fmt::Display for KeySwitch {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct DoorButtons {
     pub open: bool,
-    /// Of whichever door is open.
+    /// Of the door that is open.
     pub close: bool,
     /// Of the rear door.
     #[serde(default)]

@@ -244,10 +244,8 @@ impl Building {
 
     /// The entrances of all floors, from the lowest up.
     pub fn entrances(&self) -> impl Iterator<Item = Entrance> {
-        let entrances =
-            Side::BOTH.map(|side| self.count.floors().map(move |floor| Entrance { floor, side }));
-        let [front, rear] = entrances;
-        front.zip(rear).flat_map(<[Entrance; 2]>::from).filter(|it| self.side(*it).is_some())
+        let of_floor = |floor| Side::BOTH.map(|side| Entrance { floor, side });
+        self.count.floors().flat_map(of_floor).filter(|entrance| self.has(*entrance))
     }
 
     #[must_use]
@@ -267,13 +265,6 @@ impl Building {
         self.side(entrance).filter(|door| {
             served.is_none_or(|it| it.floors.contains(&entrance.floor) && it.doors.contains(door))
         })
-    }
-
-    /// The entrance of a floor that this car serves; of two, the front one.
-    #[must_use]
-    pub fn entrance(&self, car: &str, floor: Floor) -> Option<Entrance> {
-        let entrances = Side::BOTH.map(|side| Entrance { floor, side });
-        entrances.into_iter().find(|entrance| self.door(car, *entrance).is_some())
     }
 
     /// The floors at which this car can't stop.
@@ -468,7 +459,6 @@ mod tests {
         assert_eq!(doors("A"), [None, front_door, None, front_door]);
         assert_eq!(doors("B"), [rear_door, front_door, rear_door, front_door]);
         assert_eq!(building.door("B", entrance(0, Side::Rear)), None, "it has one entrance");
-        assert_eq!(building.entrance("B", floor(1)), Some(floor(1).into()));
         assert_eq!(building.unserved("A").collect::<Vec<_>>(), [floor(0)]);
         assert!(building.goes_on("B", entrance(1, Side::Rear), Direction::Down));
         assert!(!building.goes_on("A", entrance(1, Side::Rear), Direction::Up));

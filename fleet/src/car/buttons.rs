@@ -52,7 +52,7 @@ impl Car {
         }
     }
 
-    /// The door whose button is pressed and which that opens at this floor, in any mode.
+    /// The door that somebody asks to open at this floor, by its button.
     pub(super) fn door_asked_for(&self, floor: Floor) -> Option<Side> {
         let pressed = self.inputs.door_buttons?;
         let opens = |door: &Side| pressed.opens(*door) && self.opens(floor, *door);

@@ -411,10 +411,9 @@ impl Car {
         let is_wanted = |door: &Side| self.holds_open(floor, *door) && !self.is_overloaded();
         let serves = |door: &Side| !self.servable(floor, *door).is_empty();
         let usual = self.usual_door(floor);
-        let first = |wanted: &dyn Fn(&Side) -> bool| Side::BOTH.into_iter().find(wanted);
         asked_for
             .or_else(|| usual.filter(is_wanted))
-            .or_else(|| first(&serves))
+            .or_else(|| Side::BOTH.into_iter().find(serves))
             .or(usual)
             .unwrap_or_default()
     }
