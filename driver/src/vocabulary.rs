@@ -328,7 +328,6 @@ pub struct DoorButtons {
     /// Of the door that is open.
     pub close: bool,
     /// Of the rear door.
-    #[serde(default)]
     pub open_rear: bool,
 }
 

@@ -398,7 +398,8 @@ static void put_state(struct text *to)
     put_floor(to, "floor", shaft_floor(shaft));
     put(to, "\"next_stop\":null,\"driven\":%s,\"drive_mode\":\"Levelling\",",
         direction(on.up || (moves && shaft->speed > 0), on.down || (moves && shaft->speed < 0)));
-    put(to, "\"door\":\"%s\",\"door_fraction\":%f,\"door_lamp\":false,", door, shaft->fraction);
+    put(to, "\"door\":\"%s\",\"side\":\"front\",\"door_fraction\":%f,\"door_lamp\":false,", door,
+        shaft->fraction);
     if (shaft->openings > 0)
         put(to, "\"opening\":{\"count\":%u,\"floor\":%d,\"lantern\":%s},", shaft->openings,
             shaft->opened_at, arrows);
@@ -412,8 +413,8 @@ static void put_state(struct text *to)
         sim.text[0], sim.text[1], sim.avr->data[OCR2A_ADDRESS]);
     put(to, "\"kiosks\":[],\"stop\":%s,\"obstruction\":%s,\"key\":\"%s\",", word(sim.stop),
         word(sim.obstruction), KEY_NAMES[key()]);
-    put(to, "\"door_buttons\":{\"open\":%s,\"close\":%s},", word(sim.contacts[OPEN_BUTTON].closed),
-        word(sim.contacts[CLOSE_BUTTON].closed));
+    put(to, "\"door_buttons\":{\"open\":%s,\"close\":%s,\"open_rear\":false},",
+        word(sim.contacts[OPEN_BUTTON].closed), word(sim.contacts[CLOSE_BUTTON].closed));
     put(to, "\"load\":null,\"temperature\":null,\"illuminance\":null,\"faults\":{\"motor\":%s,",
         shaft->is_stuck ? "\"stuck\"" : "null");
     put(to, "\"levelling\":null,\"door_jammed\":false,\"dead_sensors\":[],");

@@ -39,7 +39,6 @@ pub struct CarState {
     pub drive_mode: DriveMode,
     pub door: DoorState,
     /// Which door is not closed; the front one if both are.
-    #[serde(default)]
     pub side: Side,
     /// How far the door is open, 0 to 1.
     pub door_fraction: f64,

@@ -154,7 +154,11 @@ fn every_press_is_served_or_refused_by_the_building() {
             let status = building.status(0).expect("it runs");
             let is_open = status.orders.iter().any(|order| order.call == call);
             // Where the door is open, a press keeps it open.
-            let is_here = (0..CARS).any(|car| is_open_at(&building, car, call.floor().index()));
+            let (at, side) = (call.floor().index(), call.entrance().side);
+            let door = zones.side(at, side);
+            let is_here = (0..CARS).any(|car| {
+                is_open_at(&building, car, at) && Some(building.car(car).inputs().side) == door
+            });
             let right = if is_served { is_open || is_here } else { !is_open };
             assert!(right, "seed {seed}, {zones:?}, {asked:?}\n{}", building.story(20));
             building.run_for(millis(random.u64(0..4_000)));
