@@ -1,21 +1,18 @@
-//! One browser without a window, driven through its driver.
+//! One browser without a window, driven through its driver (W3C `WebDriver`).
 
 use std::env;
-use std::future::Future;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use fantoccini::wd::Capabilities;
-use fantoccini::{Client, ClientBuilder, Locator};
-use hyper_util::client::legacy::connect::HttpConnector;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use liftmesh_harness::Process;
 use liftmesh_harness::building::{Machine, PATIENCE, skip};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tokio::runtime::Runtime;
 
 /// Chromium's code of the key, as its driver has it.
 pub(super) const ENTER: &str = "\u{E007}";
@@ -66,11 +63,10 @@ impl Look {
 /// A browser, which ends with this.
 pub(super) struct Browser {
     pub(super) look: Look,
-    runtime: Runtime,
-    client: Option<Client>,
-    /// Where its driver listens.
-    port: u16,
-    _driver: Process,
+    driver: Driver,
+    /// The path of the session at the driver.
+    session: String,
+    _process: Process,
     _directory: TempDir,
     _machine: Machine,
 }
@@ -89,37 +85,44 @@ impl Browser {
         drop(listener);
         let mut command = Command::new(program);
         command.arg(format!("--port={port}"));
-        let driver = Process::start("chromedriver", command, directory.path().join("driver.log"));
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.expect("a runtime");
-        let mut capabilities = Capabilities::new();
-        let options = look.options(&directory.path().join("profile"));
-        capabilities.insert("goog:chromeOptions".to_owned(), options);
-        // Those of the tests are signed by themselves.
-        capabilities.insert("acceptInsecureCerts".to_owned(), json!(true));
-        let client = runtime.block_on(connect(port, &capabilities));
-        let driver = driver.expect("the driver");
+        let process = Process::start("chromedriver", command, directory.path().join("driver.log"))
+            .expect("the driver");
+        let driver = Driver { port };
+        // The certificates of the tests are signed by themselves.
+        let wanted = json!({
+            "goog:chromeOptions": look.options(&directory.path().join("profile")),
+            "acceptInsecureCerts": true,
+        });
+        let session = driver.session(&json!({ "capabilities": { "alwaysMatch": wanted } }));
         Some(Self {
             look,
-            runtime,
-            client: Some(client),
-            port,
-            _driver: driver,
+            driver,
+            session,
+            _process: process,
             _directory: directory,
             _machine: machine,
         })
     }
 
-    fn run<T>(&self, work: impl Future<Output = T>) -> T {
-        self.runtime.block_on(work)
+    /// What a command of the session returns, or why it failed.
+    fn try_command(&self, method: &str, command: &str, body: &Value) -> Result<Value, String> {
+        let path = format!("{}/{command}", self.session);
+        self.driver.ask(method, &path, body).map_err(|error| format!("{command}: {error}"))
     }
 
-    fn client(&self) -> &Client {
-        self.client.as_ref().expect("an open browser")
+    fn post(&self, command: &str, body: &Value) -> Value {
+        self.try_command("POST", command, body).unwrap_or_else(|error| panic!("{body}: {error}"))
+    }
+
+    /// The path of the first element with this selector.
+    fn element(&self, css: &str) -> String {
+        let found = self.post("element", &json!({ "using": "css selector", "value": css }));
+        let id = found.as_object().and_then(|found| found.values().next()?.as_str());
+        format!("element/{}", id.expect("an element"))
     }
 
     pub(super) fn open(&self, address: &str) {
-        self.run(self.client().goto(address)).expect("the panel");
+        self.post("url", &json!({ "url": address }));
     }
 
     /// Goes to a page of the panel by its link.
@@ -130,36 +133,27 @@ impl Browser {
 
     /// The value of a script, or that of the promise that it returns.
     pub(super) fn evaluate(&self, script: &str) -> Value {
-        self.run(self.client().execute(script, Vec::new())).expect(script)
+        self.post("execute/sync", &Self::script(script))
+    }
+
+    fn script(script: &str) -> Value {
+        json!({ "script": script, "args": [] })
     }
 
     pub(super) fn click(&self, css: &str) {
         self.wait_for(css);
-        let click = async { self.client().find(Locator::Css(css)).await?.click().await };
-        self.run(click).expect(css);
+        self.post(&format!("{}/click", self.element(css)), &json!({}));
     }
 
     /// What a command of the `DevTools` protocol returns, which the driver passes on.
     pub(super) fn ask_devtools(&self, command: &str, parameters: &Value) -> Value {
-        let session = self.run(self.client().session_id()).expect("a driver").expect("a session");
-        let body = json!({ "cmd": command, "params": parameters }).to_string();
-        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).expect("the driver");
-        stream.set_read_timeout(Some(PATIENCE)).expect("a limit");
-        write!(
-            stream,
-            "POST /session/{session}/goog/cdp/execute HTTP/1.1\r\nHost: localhost\r\n\
-             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
-            body.len()
-        )
-        .expect("asked");
-        answer_of(stream)["value"].take()
+        self.post("goog/cdp/execute", &json!({ "cmd": command, "params": parameters }))
     }
 
     /// Types into an element, or presses keys there.
     pub(super) fn write(&self, css: &str, text: &str) {
         self.wait_for(css);
-        let write = async { self.client().find(Locator::Css(css)).await?.send_keys(text).await };
-        self.run(write).expect(css);
+        self.post(&format!("{}/value", self.element(css)), &json!({ "text": text }));
     }
 
     /// Fills in fields of a dialog, and sends it by the keyboard. A space checks a box.
@@ -171,8 +165,9 @@ impl Browser {
     }
 
     pub(super) fn attribute(&self, css: &str, name: &str) -> Option<String> {
-        let attribute = async { self.client().find(Locator::Css(css)).await?.attr(name).await };
-        self.run(attribute).expect(css)
+        let path = format!("{}/attribute/{name}", self.element(css));
+        let value = self.try_command("GET", &path, &Value::Null).expect(css);
+        value.as_str().map(str::to_owned)
     }
 
     /// Waits until there is such an element.
@@ -203,7 +198,7 @@ impl Browser {
         let begun = Instant::now();
         loop {
             // While the browser goes to another page there is nothing to ask.
-            let answer = self.run(self.client().execute(script, Vec::new()));
+            let answer = self.try_command("POST", "execute/sync", &Self::script(script));
             if matches!(answer, Ok(Value::Bool(true))) {
                 return;
             }
@@ -233,45 +228,72 @@ impl Browser {
     }
 
     pub(super) fn screenshot(&self) -> Vec<u8> {
-        self.run(self.client().screenshot()).expect("a picture")
+        let picture = self.try_command("GET", "screenshot", &Value::Null).expect("a picture");
+        BASE64.decode(picture.as_str().expect("a text")).expect("base64")
     }
 }
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        if let Some(client) = self.client.take() {
-            // Its processes end with the session, and only then.
-            self.runtime.block_on(client.close()).ok();
-        }
+        // Its processes end with the session, and only then.
+        self.driver.ask("DELETE", &self.session, &Value::Null).ok();
     }
 }
 
-/// A session, as soon as the driver listens.
-async fn connect(port: u16, capabilities: &Capabilities) -> Client {
-    let begun = Instant::now();
-    let address = format!("http://127.0.0.1:{port}");
-    loop {
-        let mut builder = ClientBuilder::new(HttpConnector::new());
-        match builder.capabilities(capabilities.clone()).connect(&address).await {
-            Ok(client) => return client,
-            Err(error) if begun.elapsed() > PATIENCE => panic!("no session: {error}"),
-            Err(_) => tokio::time::sleep(LOOK_EVERY).await,
-        }
-    }
+/// Where a browser's driver listens.
+struct Driver {
+    port: u16,
 }
 
-/// The document that an HTTP answer has. Its sender keeps the connection open.
-fn answer_of(stream: TcpStream) -> Value {
-    let mut stream = BufReader::new(stream);
-    let lines = stream.by_ref().lines().map(|line| line.expect("an answer"));
-    let head: Vec<String> = lines.take_while(|line| !line.is_empty()).collect();
-    let length = head.iter().find_map(|line| {
-        let (field, value) = line.split_once(':')?;
-        field.eq_ignore_ascii_case("content-length").then(|| value.trim().parse::<usize>().ok())?
-    });
-    let mut body = vec![0; length.expect("a length")];
-    stream.read_exact(&mut body).expect("a body");
-    serde_json::from_slice(&body).expect("JSON")
+impl Driver {
+    /// The path of a new session, as soon as the driver listens.
+    fn session(&self, wanted: &Value) -> String {
+        let begun = Instant::now();
+        loop {
+            match self.ask("POST", "/session", wanted) {
+                Ok(session) => {
+                    return format!("/session/{}", session["sessionId"].as_str().expect("an id"));
+                }
+                Err(error) if begun.elapsed() > PATIENCE => panic!("no session: {error}"),
+                Err(_) => std::thread::sleep(LOOK_EVERY),
+            }
+        }
+    }
+
+    /// The value of the answer, or the error that it tells.
+    fn ask(&self, method: &str, path: &str, body: &Value) -> Result<Value, String> {
+        let body = if body.is_null() { String::new() } else { body.to_string() };
+        let (status, mut answer) = self.exchange(method, path, &body).map_err(|e| e.to_string())?;
+        let value = answer["value"].take();
+        if status == 200 { Ok(value) } else { Err(format!("{status}: {value}")) }
+    }
+
+    fn exchange(&self, method: &str, path: &str, body: &str) -> io::Result<(u16, Value)> {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port))?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        let length = body.len();
+        write!(
+            stream,
+            "{method} {path} HTTP/1.1\r\nHost: localhost\r\n\
+             Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}",
+        )?;
+        // The driver keeps the connection open: its answer ends where it says.
+        let mut stream = BufReader::new(stream);
+        let head =
+            stream.by_ref().lines().take_while(|line| !matches!(line, Ok(line) if line.is_empty()));
+        let head = head.collect::<io::Result<Vec<String>>>()?;
+        let status = head.first().and_then(|line| line.split(' ').nth(1)?.parse().ok());
+        let length = head.iter().find_map(|line| {
+            let (field, value) = line.split_once(':')?;
+            field.eq_ignore_ascii_case("content-length").then(|| value.trim().parse().ok())?
+        });
+        let (Some(status), Some(length)) = (status, length) else {
+            return Err(io::ErrorKind::InvalidData.into());
+        };
+        let mut body = vec![0; length];
+        stream.read_exact(&mut body)?;
+        Ok((status, serde_json::from_slice(&body)?))
+    }
 }
 
 fn in_path(program: &str) -> Option<PathBuf> {
