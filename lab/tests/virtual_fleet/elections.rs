@@ -18,7 +18,7 @@ use crate::building::{
 const NODES: usize = 5;
 
 /// How often each scenario runs, on a sound LAN and on a rough one, each time with another seed.
-const ROUNDS: [(bool, u64); 2] = [(false, 4), (true, 8)];
+const ROUNDS: [(bool, u64); 2] = [(false, 3), (true, 5)];
 
 /// What happens to a fleet. Afterwards it has one master, the right one, within the bound.
 #[derive(Debug, Clone, Copy)]
