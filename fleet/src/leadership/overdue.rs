@@ -183,6 +183,19 @@ mod tests {
         assert_eq!(look(served, WITHOUT_CAR * 3), Some(Vec::new()));
     }
 
+    /// H1: while the node did not run, it could not hear who serves the call.
+    #[test]
+    fn the_time_of_an_interruption_does_not_count() {
+        let (mut overdue, own, start) = (Overdue::default(), name(1), Timestamp::START);
+        let building = floors().into();
+        let bank = bank(&own, None, &building);
+        let late = WITHOUT_CAR * 2;
+        assert_eq!(overdue.look(&bank, start), None);
+        overdue.excuse(late, start + late);
+        assert_eq!(overdue.look(&bank, start + late + WITHOUT_CAR - LOOK_EVERY), None);
+        assert_eq!(overdue.look(&bank, start + late + WITHOUT_CAR), Some(vec![CALL]));
+    }
+
     /// Car 1 goes no further up from there, so car 2 is the first.
     #[test]
     fn a_car_that_does_not_go_on_takes_nothing_over() {

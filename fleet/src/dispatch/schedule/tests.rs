@@ -16,6 +16,15 @@ fn idle(car: u8, at: u8) -> CarSituation {
     CarSituation { car: name(car), view, car_calls: BTreeSet::new() }
 }
 
+#[test]
+fn an_entry_is_shown_as_it_was_written() {
+    let both = schedule("mon-fri 07:00-09:30 park 0; daily 22:00-06:00 park 0 2 cars 2");
+    let texts = [0, 1, 2].map(|number| both.text(number));
+    let expected =
+        [Some("mon-fri 07:00-09:30 park 0"), Some("daily 22:00-06:00 park 0 2 cars 2"), None];
+    assert_eq!(texts.each_ref().map(Option::as_deref), expected);
+}
+
 /// Where the entry of this text sends the cars: by their numbers.
 fn parks(text: &str, cars: &[CarSituation], assignments: Assignments) -> BTreeMap<NodeId, u8> {
     let mut plan = Plan { assignments, cars: BTreeMap::new() };

@@ -1,6 +1,6 @@
 //! What holds for every bank.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use Direction::{Down, Up};
@@ -11,9 +11,10 @@ use super::{building, call, demand, dispatcher, floor, idle_at, in_phase, moving
 use crate::car::CarSettings;
 use crate::dispatch::stops::StopSet;
 use crate::dispatch::{
-    Assignments, CarSituation, Dispatcher, HallDemand, Kinematics, Predictor, Strategy as Rule,
+    Assignments, Bank, CarSituation, Dispatcher, HallDemand, Kinematics, Predictor,
+    Strategy as Rule,
 };
-use crate::model::{Availability, CarPhase, CarView, HallCall, Unavailable};
+use crate::model::{Availability, CarPhase, CarView, HallCall, Timestamp, Unavailable};
 
 fn any_view(count: u8) -> impl Strategy<Value = CarView> {
     let availability = prop_oneof![
@@ -144,7 +145,9 @@ proptest! {
             Predictor::can_serve(&car.view) && car.view.reaches(call)
         };
         for strategy in Rule::ALL {
-            let assignments = dispatcher_of(strategy).assign(&cars, &demand);
+            let (now, parked) = (Timestamp::START, &BTreeMap::new());
+            let bank = Bank { now, cars: &cars, demand: &demand, parked };
+            let assignments = dispatcher_of(strategy).plan(&bank).assignments;
             for HallDemand { call, .. } in &demand {
                 let name = assignments.get(call);
                 let holder = name.and_then(|name| cars.iter().find(|car| car.car == *name));
