@@ -19,6 +19,7 @@ mod credentials;
 mod data_dir;
 #[cfg(feature = "simulator")]
 mod demo;
+mod dispatcher;
 pub mod exit;
 pub mod fleet_key;
 #[cfg(feature = "fuzzing")]

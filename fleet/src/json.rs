@@ -19,7 +19,7 @@ pub use self::number::Seconds;
 pub(crate) use self::number::{
     hexadecimal, is_zero, optional_fine_seconds, optional_seconds, seconds, text,
 };
-pub(crate) use self::report::{HangForm, availability, connection, panel};
+pub(crate) use self::report::{HangForm, availability, connection, panel, works};
 use crate::model::{Call, HallCall, NameError, NodeId, NodeState};
 
 /// Any JSON.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use elevator_driver::{Alarm, DoorState, Floor};
 use serde::{Deserialize, Serialize};
 
-use crate::json::{HangForm, NodeStateForm, availability, call, panel, seconds};
+use crate::json::{HangForm, NodeStateForm, availability, call, panel, seconds, works};
 use crate::model::{Call, Dot, HangEvidence, NodeId, NodeState, Reason, Term, Wear};
 use crate::settings::{Request, Setting, Why, Words};
 
@@ -127,6 +127,9 @@ pub enum Report {
         wear: Wear,
         count: u64,
     },
+    /// The program that dispatches works; or it fails for the reason given, and the built-in planner
+    /// does its work.
+    Dispatcher(#[serde(with = "works")] Result<(), String>),
     /// Two nodes have one name or one address, or one sends impossible orders.
     Conflict {
         text: String,
@@ -204,6 +207,7 @@ impl Report {
             Self::DriveRefused => "drive_refused",
             Self::OffTarget { .. } => "off_target",
             Self::MaintenanceDue { .. } => "maintenance_due",
+            Self::Dispatcher(_) => "dispatcher",
             Self::Conflict { .. } => "conflict",
             Self::Hung(_) => "hung",
             Self::Setting { .. } => "setting",
@@ -249,6 +253,10 @@ impl fmt::Display for Report {
                 write!(f, "the drive stopped at {at} instead of {stop_at}")
             }
             Self::MaintenanceDue { wear, count } => write!(f, "maintenance is due: {count} {wear}"),
+            Self::Dispatcher(Ok(())) => f.write_str("the program that dispatches works"),
+            Self::Dispatcher(Err(why)) => {
+                write!(f, "the planner dispatches: the program fails: {why}")
+            }
             Self::Conflict { text } => write!(f, "conflict: {text}"),
             Self::Hung(evidence) => evidence.fmt(f),
             Self::Setting { setting: Setting::Request(Request::Session(it)), operator, .. } => {

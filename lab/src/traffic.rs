@@ -41,7 +41,7 @@ pub use self::cell::{Cell, Source, UnknownCell};
 pub use self::comparison::{Comparison, Trial};
 pub use self::plot::plot_waits;
 pub use self::run::{Figures, Run, Saturation};
-pub use self::strategy::{STRATEGIES, Strategy, UnknownName};
+pub use self::strategy::{BankOf, Own, STRATEGIES, Strategy, UnknownName};
 pub use self::summary::{Difference, Means, Summary, differences, summaries, write_json};
 pub use crate::output::write_csv;
 

@@ -1,6 +1,7 @@
 //! `liftmesh lab`: the brain in virtual time.
 
 mod campaign;
+mod dispatcher;
 mod elections;
 mod files;
 mod playground;
@@ -37,6 +38,9 @@ pub(crate) enum Experiment {
     /// Compare the dispatchers on the same passengers: waiting, riding, energy, decision time
     #[command(after_help = traffic::EXAMPLES)]
     Traffic(traffic::TrafficArgs),
+    /// Check a dispatcher of your own: its answers, determinism, time per plan, and what it forgets
+    #[command(after_help = dispatcher::EXAMPLES)]
+    DispatcherCheck(dispatcher::CheckArgs),
     /// Serve the playground on this machine: a whole fleet to break in a browser tab
     #[command(after_help = playground::EXAMPLES)]
     Playground(playground::PlaygroundArgs),
@@ -59,6 +63,15 @@ pub enum LabError {
     Broken(String),
     #[error("{void} of {number} seeds are void: too few are left")]
     Void { void: usize, number: u64 },
+    /// The planner took its place, so the figures are not its own.
+    #[error(
+        "{command} failed in {fallbacks} of {plans} plans: {fault}; see `liftmesh lab dispatcher-check`"
+    )]
+    Dispatcher { command: String, fallbacks: u64, plans: u64, fault: String },
+    #[error("{0:?} is no command: a program and its arguments, separated by spaces")]
+    NoCommand(String),
+    #[error("the dispatcher fails the check")]
+    Unchecked,
     #[error("the script fails")]
     ScriptFails,
     #[error("{} is not a script", path.display())]
@@ -145,6 +158,7 @@ impl Experiment {
             Self::Campaign(args) => args.execute(),
             Self::Trace(args) => args.execute(),
             Self::Traffic(args) => args.execute(),
+            Self::DispatcherCheck(args) => args.execute(),
             Self::Playground(args) => args.execute(),
         }
     }

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use clap::Args;
 use elevator_driver::{Building, KeySwitch, LineCounters};
-use elevator_fleet::dispatch::Kinematics;
+use elevator_fleet::dispatch::{Kinematics, ProgramHealth};
 use elevator_fleet::model::{CarView, Counters, Mode, NodeId};
 use elevator_fleet::node::{
     CarStatus, ConflictStatus, FleetKeysStatus, HangStatus, LostStatus, OrderStatus,
@@ -126,6 +126,7 @@ fn head(status: &Status) -> String {
     };
     lines.push(format!("  store {:016x}, {disk}", status.digest));
     lines.extend(status.schedule.as_ref().map(|schedule| schedule_line(schedule, node_state)));
+    lines.extend(status.dispatcher.as_ref().map(program_line));
     lines.extend(key_lines(&status.fleet_keys));
     let dropped = status.mesh.iter().filter(|(name, _)| !TRAFFIC.contains(&name.as_str()));
     let dropped = list(dropped.map(|(name, count)| format!("{name} {count}")));
@@ -157,6 +158,15 @@ fn schedule_line(schedule: &ScheduleStatus, node_state: &NodeState) -> String {
         NodeState::Master | NodeState::Seeking => String::new(),
     };
     format!("  schedule: {entry} (local time {time}{whose})")
+}
+
+fn program_line(program: &ProgramHealth) -> String {
+    let ProgramHealth { command, plans, fallbacks, is_failing, fault, .. } = program;
+    let state = match fault {
+        Some(fault) if *is_failing => format!("fails ({fault}), the planner does its work"),
+        Some(_) | None => "works".to_owned(),
+    };
+    format!("  dispatch: {command} {state}; {plans} plans, {fallbacks} by the planner")
 }
 
 fn key_lines(keys: &FleetKeysStatus) -> Vec<String> {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use elevator_driver::{Building, LineSettings, PanelUrl, Side};
 use elevator_fleet::car::CarSettings;
 use elevator_fleet::climate::ClimateSettings;
-use elevator_fleet::dispatch::{Dispatcher, Kinematics, Schedule, Strategy};
+use elevator_fleet::dispatch::{Dispatcher, Kinematics, Schedule};
 use elevator_fleet::election::ElectionSettings;
 use elevator_fleet::model::{FleetName, Mac, NodeId, Role};
 use elevator_fleet::node::{Identity, MeshTimes, NodeSettings, Restored};
@@ -16,6 +16,7 @@ use elevator_fleet::wire::{Nonce, Protocol};
 
 use super::check::Checker;
 use super::tables::{Tables, car_settings, election};
+use crate::dispatcher::{Choice, Place, Program};
 use crate::fleet_key::KeyFiles;
 use crate::http::TlsFiles;
 use crate::log::LogSettings;
@@ -66,7 +67,8 @@ pub struct Settings {
 /// How a master assigns hall calls, and how an idle car follows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct DispatchSettings {
-    pub(crate) strategy: Strategy,
+    pub(crate) strategy: Choice,
+    pub(crate) program_limit: Duration,
     pub(crate) capacity: u8,
     pub(crate) park_after: Duration,
     pub(crate) schedule: Schedule,
@@ -75,9 +77,18 @@ pub(crate) struct DispatchSettings {
 impl Settings {
     /// The dispatcher for the fleet's cars.
     pub(crate) fn dispatcher(&self) -> Box<dyn Dispatcher + Send> {
-        let DispatchSettings { strategy, capacity, .. } = self.dispatch;
-        let (capacity, bypass) = (f64::from(capacity), self.car.bypass_load);
-        strategy.dispatcher(self.kinematics, &self.building, capacity, bypass)
+        let DispatchSettings { strategy, capacity, program_limit, .. } = &self.dispatch;
+        let (building, kinematics) = (&*self.building, self.kinematics);
+        let (capacity, bypass) = (f64::from(*capacity), self.car.bypass_load);
+        match strategy {
+            Choice::BuiltIn(strategy) => {
+                strategy.dispatcher(kinematics, building, capacity, bypass)
+            }
+            Choice::Program(command) => {
+                let (command, place) = (command.clone(), Place::Fleet(*program_limit));
+                Box::new(Program::start(command, place, building, kinematics, (capacity, bypass)))
+            }
+        }
     }
 
     /// What the brain needs of it, with what is only known at the start: the interface's address,

@@ -15,6 +15,7 @@ use elevator_fleet::election::bully::Estimate;
 use elevator_fleet::model::{FleetName, Mac, NodeId, Role};
 use elevator_fleet::wire::Protocol;
 
+use crate::dispatcher::Choice;
 use crate::fleet_key::KeyFiles;
 use crate::log::{LogFilter, LogFormat};
 use crate::mesh::OwnAddress;
@@ -231,6 +232,9 @@ key_types! {
             _ => parsed(text).filter(|estimate| *estimate <= 10_000).map(Self::Fixed),
         },
         offering(|| texts(&["health"]));
+    Choice => Self: "STRATEGY",
+        format!("{} or exec: and a program with its arguments", texts(&Strategy::ALL).join(", ")),
+        parsed, offering(|| texts(&Strategy::ALL));
     LogFilter => Self: "FILTER",
         "a level, or levels by module, such as info,liftmesh::mesh=debug", Self::new,
         offering(|| texts(&["error", "warn", "info", "debug", "trace"]));
@@ -275,7 +279,6 @@ words! {
     Role: "ROLE", Self::ALL.map(|role| (role, role));
     Direction: "DIRECTION", Self::BOTH.map(|direction| (direction, direction));
     bool: "BOOL", [("true", true), ("false", false)], bare();
-    Strategy: "STRATEGY", Self::ALL.map(|strategy| (strategy, strategy));
     Preset: "PRESET", [("fleet", Self::Fleet), ("source", Self::Source)];
     SeniorPreset: "PRESET",
         [("fleet", Self::Fleet), ("source", Self::Source), ("emulator", Self::Emulator)];

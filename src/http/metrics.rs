@@ -213,6 +213,14 @@ impl Page {
         for (name, help, value) in gauges.into_iter().chain(of_car) {
             self.add((name, GAUGE), help, [(String::new(), value)]);
         }
+        if let Some(program) = &status.dispatcher {
+            let failing = [(String::new(), flag(program.is_failing))];
+            self.add(("dispatch_program_failing", GAUGE), "1 if the planner stands in.", failing);
+            let plans = [("program", program.plans), ("planner", program.fallbacks)];
+            let plans = plans.map(|(by, count)| (by, float(count)));
+            let help = "Plans of the program that dispatches, and of the planner in its place.";
+            self.each(("dispatch_program_plans_total", COUNTER, "by"), help, plans);
+        }
         let (plans, targets) = (status.dispatch.plans, status.dispatch.target_changes);
         for (name, help, value) in [
             ("plans_total", "Plans that this node requested as master.", plans),

@@ -31,9 +31,9 @@ use std::time::{Duration, SystemTime};
 
 use elevator_driver::{MotorCommand, PanelEvent};
 use elevator_fleet::car::HangEvidence;
-use elevator_fleet::dispatch::Plan;
+use elevator_fleet::dispatch::ProgramHealth;
 use elevator_fleet::model::Timestamp;
-use elevator_fleet::node::{Action, Node, PlanVersion, Report};
+use elevator_fleet::node::{Action, Node, Report};
 use elevator_fleet::settings::Setting;
 use tokio::sync::{broadcast, mpsc, watch};
 use tokio::time::Sleep;
@@ -44,7 +44,7 @@ use self::clock::{Clock, LocalTime};
 use self::disk::{Disk, DiskEvent};
 pub use self::error::{Failure, RunError};
 use self::hang::Latching;
-use self::planner::Planner;
+use self::planner::{PlanAnswer, Planner};
 use self::report::ReportLog;
 use self::supervisor::Supervisor;
 use crate::config::Settings;
@@ -64,7 +64,7 @@ pub(crate) enum Event {
     Mesh(MeshEvent),
     Panel(PanelEvent),
     Disk(DiskEvent),
-    Planned((PlanVersion, Plan)),
+    Planned(PlanAnswer),
     Request(Request),
     /// The node's deadline, or a periodic check of the loop.
     Timeout,
@@ -152,6 +152,8 @@ struct Running {
     recorded_keys: Option<AuditEvent>,
     commands: Commands,
     planner: Planner,
+    /// How the program that dispatches did at the latest plan, if there is one.
+    program: Option<ProgramHealth>,
     requests: mpsc::Receiver<Request>,
     log: ReportLog,
     presses: PressLog,
@@ -302,7 +304,10 @@ impl Running {
                 self.node.handle_disk_recovered(&restored, now);
             }
             Event::Request(request) => self.answer(request, now),
-            Event::Planned((version, plan)) => self.node.handle_plan(version, plan, now),
+            Event::Planned(PlanAnswer { version, plan, program }) => {
+                self.note_program(program);
+                self.node.handle_plan(version, plan, now);
+            }
             Event::Timeout => self.node.handle_timeout(now),
             Event::Failed(failure) => self.failure = Some(failure),
             Event::Moved(next) => {
@@ -315,6 +320,17 @@ impl Running {
         }
         self.drain();
         self.commands.author = None;
+    }
+
+    /// Reports when the program that dispatches begins to fail, and when it works again.
+    fn note_program(&mut self, program: Option<ProgramHealth>) {
+        let Some(health) = program else { return };
+        let was_failing = self.program.as_ref().is_some_and(|before| before.is_failing);
+        if health.is_failing != was_failing {
+            let fault = health.fault.clone().filter(|_| health.is_failing);
+            self.report(&Report::Dispatcher(fault.map_or(Ok(()), Err)));
+        }
+        self.program = Some(health);
     }
 
     fn handle_mesh(&mut self, event: MeshEvent, now: Timestamp) {

@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use elevator_fleet::dispatch::{Dispatcher, Plan};
+use elevator_fleet::dispatch::{Dispatcher, Plan, ProgramHealth};
 use elevator_fleet::node::{PlanRequest, PlanVersion};
 use tokio::sync::mpsc;
 use tracing::{debug, warn};
@@ -21,7 +21,13 @@ const SLOW: Duration = Duration::from_secs(5);
 /// How long a shutdown waits for a plan that is being made.
 const END_LIMIT: Duration = Duration::from_secs(2);
 
-pub(super) type PlanAnswer = (PlanVersion, Plan);
+#[derive(Debug)]
+pub(crate) struct PlanAnswer {
+    pub(super) version: PlanVersion,
+    pub(super) plan: Plan,
+    /// How the program that dispatches does, if there is one.
+    pub(super) program: Option<ProgramHealth>,
+}
 
 #[derive(Debug)]
 pub(super) struct Planner {
@@ -97,7 +103,8 @@ fn plan_all(
 ) {
     while let Ok(request) = requests.recv() {
         let plan = request.plan(dispatcher);
-        if plans.blocking_send((request.version, plan)).is_err() {
+        let program = dispatcher.health().cloned();
+        if plans.blocking_send(PlanAnswer { version: request.version, plan, program }).is_err() {
             return;
         }
     }

@@ -75,6 +75,10 @@ impl ReportLog {
                 warn!(%stop_at, at = at.map(display), "the drive did not stop where it should");
             }
             Report::MaintenanceDue { wear, count } => warn!(%count, "maintenance is due: {wear}"),
+            Report::Dispatcher(Ok(())) => info!("the program that dispatches works"),
+            Report::Dispatcher(Err(reason)) => {
+                warn!(reason, "the program that dispatches fails: the planner does its work");
+            }
             Report::Conflict { text: what } => error!(what, "two nodes in conflict"),
             Report::Hung(evidence) => hung(evidence),
             // It has said so already.

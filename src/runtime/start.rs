@@ -102,6 +102,7 @@ impl Running {
             recorded_keys: keys,
             commands: Commands::default(),
             planner,
+            program: None,
             requests,
             log: ReportLog::new(settings.node.clone()),
             presses: PressLog::default(),

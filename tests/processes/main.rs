@@ -20,6 +20,7 @@ mod command_line;
 mod console;
 mod demo;
 mod disk;
+mod dispatcher;
 mod doctor;
 mod documents;
 mod elections;

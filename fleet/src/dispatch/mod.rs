@@ -36,6 +36,7 @@ mod nearest_car;
 pub mod one_shot;
 mod planner;
 mod predict;
+mod program;
 mod schedule;
 mod search;
 mod stops;
@@ -56,6 +57,7 @@ pub use kinematics::Kinematics;
 pub use nearest_car::NearestCar;
 pub use planner::Planner;
 pub use predict::Predictor;
+pub use program::ProgramHealth;
 pub use schedule::{Parking, Schedule, ScheduleError, WeekTime};
 pub(crate) use stops::StopSet;
 pub use stops::collective_stop;
@@ -142,6 +144,11 @@ pub trait Dispatcher: std::fmt::Debug {
     /// As [`assign`](Self::assign), also with what cars do besides: by default nothing.
     fn plan(&mut self, bank: &Bank<'_>) -> Plan {
         self.assign(bank.cars, bank.demand).into()
+    }
+
+    /// How it does, if it is a program of the operator's own.
+    fn health(&self) -> Option<&ProgramHealth> {
+        None
     }
 }
 

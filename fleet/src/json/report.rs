@@ -41,7 +41,7 @@ pub(crate) mod availability {
 }
 
 macro_rules! line {
-    ($(#[$doc:meta])* $name:ident, $reason:ident) => {
+    ($(#[$doc:meta])* $name:ident, $up:ident, $reason:ident) => {
         $(#[$doc])*
         pub(crate) mod $name {
             use super::{Deserialize, Deserializer, Serialize, Serializer};
@@ -49,7 +49,7 @@ macro_rules! line {
             #[derive(Serialize, Deserialize)]
             #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = Connection))]
             pub(crate) struct Form {
-                connected: bool,
+                $up: bool,
                 $reason: Option<String>,
             }
 
@@ -57,7 +57,7 @@ macro_rules! line {
                 line: &Result<(), String>,
                 to: S,
             ) -> Result<S::Ok, S::Error> {
-                Form { connected: line.is_ok(), $reason: line.clone().err() }.serialize(to)
+                Form { $up: line.is_ok(), $reason: line.clone().err() }.serialize(to)
             }
 
             pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
@@ -71,12 +71,17 @@ macro_rules! line {
 
 line! {
     /// Whether the panel's line is up: `connected`, and the `reason` if it is down.
-    panel, reason
+    panel, connected, reason
 }
 
 line! {
     /// The same in the status: `connected`, and `disconnected` with the reason.
-    connection, disconnected
+    connection, connected, disconnected
+}
+
+line! {
+    /// Whether the program that dispatches `works`, and the `reason` if it fails.
+    works, works, reason
 }
 
 #[derive(Serialize, Deserialize)]

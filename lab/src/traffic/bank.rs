@@ -9,7 +9,7 @@ use elevator_driver::{
 };
 use elevator_fleet::car::{Car, CarEvent, CarSettings, ServedCall, Stops};
 use elevator_fleet::dispatch::{
-    Bank as Situation, CarSituation, Destinations, Dispatcher, HallDemand, Plan,
+    Bank as Situation, CarSituation, Destinations, Dispatcher, HallDemand, Plan, ProgramHealth,
 };
 use elevator_fleet::model::{FloorSet, HallCall, NodeId, Timestamp};
 use elevator_simulator::SimulatedCar;
@@ -262,6 +262,11 @@ impl Bank {
             self.crowd.handle_answer(call.floor, to, car, self.now);
         }
         true
+    }
+
+    /// How the program does that dispatches, if one does.
+    pub(super) fn program(&self) -> Option<ProgramHealth> {
+        self.dispatcher.health().cloned()
     }
 
     /// Riders in moving cars, and those of them who are carried away from their destination.

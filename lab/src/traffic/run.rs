@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use elevator_fleet::dispatch::ProgramHealth;
 use elevator_simulator::building::{Journey, Passenger};
 use serde::Serialize;
 
@@ -69,9 +70,11 @@ pub struct Run {
     pub(super) metres: f64,
     pub(super) plans: u32,
     /// The mean time of a plan, µs.
-    pub(super) plan_mean: f64,
+    pub plan_mean: f64,
     /// The longest time of a plan, µs.
-    pub(super) plan_longest: f64,
+    pub plan_longest: f64,
+    /// How the program did that dispatched, if one did.
+    pub program: Option<ProgramHealth>,
     /// The waiting times of those who boarded, s, in ascending order.
     pub(super) waits: Vec<f64>,
 }
@@ -143,8 +146,18 @@ impl Trial<'_> {
             plans,
             plan_mean: micros(bank.plans.iter().sum::<Duration>() / plans.max(1)),
             plan_longest: micros(bank.plans.iter().max().copied().unwrap_or_default()),
+            program: bank.program(),
             waits,
         })
+    }
+}
+
+impl Run {
+    /// Whether the same passengers got the same cars at the same times.
+    #[must_use]
+    pub fn is_same_as(&self, other: &Self) -> bool {
+        let untimed = |run: &Self| Self { plan_mean: 0.0, plan_longest: 0.0, ..run.clone() };
+        untimed(self) == untimed(other)
     }
 }
 

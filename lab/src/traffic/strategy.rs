@@ -1,9 +1,11 @@
 //! The strategies that are compared.
 
+use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use elevator_driver as driver;
 use elevator_fleet::dispatch::{self, Dispatcher, Kinematics, Planner, UnknownStrategy};
 use elevator_simulator::building::{Building, MASS, Panels};
 
@@ -15,6 +17,54 @@ pub enum Strategy {
     /// Destination dispatch: the planner, and passengers who give their destination at the landing
     /// and board only the car that they are told.
     Destination,
+    /// Somebody's own dispatcher, and hall buttons.
+    Own(Own),
+}
+
+/// A dispatcher that is none of this package.
+#[derive(Clone, Copy)]
+pub struct Own {
+    /// Its name.
+    pub name: &'static str,
+    /// Makes it, of this name, for a bank.
+    pub make: fn(&'static str, &BankOf<'_>) -> Box<dyn Dispatcher>,
+}
+
+/// What a dispatcher is made for.
+#[derive(Debug, Clone, Copy)]
+pub struct BankOf<'a> {
+    pub layout: &'a driver::Building,
+    pub kinematics: Kinematics,
+    /// How many passengers of average mass a car holds.
+    pub capacity: f64,
+    /// Per cent of the rated load.
+    pub bypass_load: u8,
+}
+
+impl fmt::Debug for Own {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.name.fmt(f)
+    }
+}
+
+impl PartialEq for Own {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Own {}
+
+impl PartialOrd for Own {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Own {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.name.cmp(other.name)
+    }
 }
 
 /// The strategies that are compared unless others are named. The first is the one that others are
@@ -32,7 +82,7 @@ impl Strategy {
     /// How passengers call a car.
     pub(super) fn panels(self) -> Panels {
         match self {
-            Self::Buttons(_) => Panels::Buttons,
+            Self::Buttons(_) | Self::Own(_) => Panels::Buttons,
             Self::Destination => Panels::Kiosks,
         }
     }
@@ -49,6 +99,7 @@ impl fmt::Display for Strategy {
         match self {
             Self::Buttons(strategy) => strategy.fmt(f),
             Self::Destination => f.pad(DESTINATION),
+            Self::Own(own) => f.pad(own.name),
         }
     }
 }
@@ -77,6 +128,9 @@ pub(super) fn dispatcher(strategy: Strategy, building: &Building) -> Box<dyn Dis
             strategy.dispatcher(kinematics, &layout, capacity, bypass_load)
         }
         Strategy::Destination => Box::new(Planner::new(kinematics, &layout, capacity, bypass_load)),
+        Strategy::Own(Own { name, make }) => {
+            make(name, &BankOf { layout: &layout, kinematics, capacity, bypass_load })
+        }
     }
 }
 

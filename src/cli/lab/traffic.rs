@@ -14,7 +14,7 @@ use liftmesh_lab::traffic::{
 };
 
 use super::files::{self, Files};
-use super::{LabError, fields};
+use super::{LabError, dispatcher, fields};
 use crate::cli::{CommandError, output};
 
 pub(super) const EXAMPLES: &str = "\
@@ -26,7 +26,8 @@ bank that can't keep up is shown as saturated, without averages.
 
 Examples:
   liftmesh lab traffic --cells B16,A12_inter --seeds 50 --csv runs.csv.gz --svg waits.svg
-  liftmesh lab traffic --building tower.toml --patterns lunch --rates 9,10,11";
+  liftmesh lab traffic --building tower.toml --patterns lunch --rates 9,10,11
+  liftmesh lab traffic --cells A12_lunch --strategies nearest-car,exec:./mine.py";
 
 const MOST_SEEDS: u64 = 100_000;
 
@@ -57,9 +58,10 @@ pub(crate) struct TrafficArgs {
           conflicts_with_all = ["patterns", "rates"])]
     passengers: Option<PathBuf>,
     /// Strategies: collective, planner, nearest-car, time-to-idle; destination, where passengers
-    /// enter their destination at the landing and board only the car that the planner picks.
+    /// enter their destination at the landing and board only the car that the planner picks; or
+    /// exec:COMMAND, a dispatcher of your own.
     /// All are compared with the first [default: the first four]
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = dispatcher::strategy)]
     strategies: Vec<Strategy>,
     /// Seeds per combination
     #[arg(long, value_name = "NUMBER", default_value = "10",
@@ -82,7 +84,7 @@ fn rate(text: &str) -> Result<f64, String> {
 }
 
 /// Real time since the start of the comparison.
-fn stopwatch() -> Duration {
+pub(super) fn stopwatch() -> Duration {
     static START: LazyLock<Instant> = LazyLock::new(Instant::now);
     START.elapsed()
 }
@@ -102,6 +104,7 @@ impl TrafficArgs {
         let write_json = |to: &mut dyn Write| write_json(&summaries, &differences, to);
         self.files.write(&runs, write_json, || plot_waits(&comparison, &runs))?;
         output::print(&page(&comparison, &summaries, &differences))?;
+        runs.iter().filter_map(|run| run.program.as_ref()).try_for_each(dispatcher::flawless)?;
         Ok(())
     }
 

@@ -232,9 +232,11 @@ fn weight(report: &Report) -> Style {
     match report.name() {
         _ if matches!(report, Report::Rotated { .. }) => Style::new(),
         "served" => palette::GOOD,
-        "panel" if matches!(report, Report::Panel(Ok(()))) => palette::NOTABLE,
+        _ if matches!(report, Report::Panel(Ok(())) | Report::Dispatcher(Ok(()))) => {
+            palette::NOTABLE
+        }
         "hung" | "disk_failed" | "conflict" | "peer_lost" | "drive_refused" | "off_target"
-        | "floor_unreachable" | "maintenance_due" | "panel" => palette::BAD,
+        | "floor_unreachable" | "maintenance_due" | "panel" | "dispatcher" => palette::BAD,
         "synced" | "placed" | "promised" | "assigned" | "door" | "floor" => Style::new(),
         _ => palette::NOTABLE,
     }

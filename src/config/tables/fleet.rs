@@ -2,13 +2,14 @@
 
 use elevator_driver::{Floor, FloorCount};
 use elevator_fleet::climate::ClimateSettings;
-use elevator_fleet::dispatch::{Schedule, Strategy};
+use elevator_fleet::dispatch::Schedule;
 use elevator_fleet::node::MeshTimes;
 
 use super::{Checker, Tables};
 use crate::config::DispatchSettings;
 use crate::config::key::KeyDefault::Value;
 use crate::config::value::{Time, Whole};
+use crate::dispatcher::Choice;
 
 table! {
     /// How this node assigns hall calls to cars while it is master. It may differ between the nodes
@@ -17,8 +18,12 @@ table! {
         /// How hall calls are assigned. `planner`: the least waiting and riding of known and
         /// expected passengers, and idle cars are parked where calls are likely. `collective`: the
         /// least squared times of known passengers. `nearest-car` and `time-to-idle`: two classic
-        /// rules, for comparison. Only `planner` parks cars.
-        strategy: Strategy = Value("planner"),
+        /// rules, for comparison. Only `planner` parks cars. `exec:` and a command, such as
+        /// `exec:/usr/local/bin/mine.py`: a program of your own (docs/DISPATCHERS.md); `planner` does
+        /// its work whenever it fails.
+        strategy: Choice = Value("planner"),
+        /// How long such a program may take for a plan.
+        program_limit: Time<1, 1_000> = Value("20 ms"),
         /// How many passengers a car holds at the rated load. From this and the load, `planner`
         /// learns how many board.
         capacity: Whole<u8, 1, 100> = Value("13"),

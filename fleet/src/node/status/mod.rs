@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 pub use self::view::FollowedCall;
 use crate::cabin::{CarStatus, ClimateStatus};
 use crate::car::HangEvidence;
+use crate::dispatch::ProgramHealth;
 use crate::election::Detail;
 use crate::json::{
     self, HangForm, NodeStateForm, hexadecimal, is_zero, optional_car, optional_fine_seconds,
@@ -93,6 +94,9 @@ pub struct Status {
     /// How much the node has planned since the start.
     #[serde(default)]
     pub dispatch: DispatchStatus,
+    /// The program that dispatches, if it is no built-in strategy. Filled in by the process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dispatcher: Option<ProgramHealth>,
     /// Everything in the store is on disk.
     pub durable: bool,
     /// The disk has failed: no lamp is lit because of it (P5).

@@ -163,6 +163,7 @@ impl Node {
             log_lines_lost: 0,
             mqtt_refused: Vec::new(),
             mesh: BTreeMap::new(),
+            dispatcher: None,
             queues: BTreeMap::new(),
             peers: self.peer_status(now),
             lost: self.lost_status(now),
