@@ -3,7 +3,8 @@
 #
 #   ./verify.sh            before each commit: format, lints, tests with short campaigns
 #   ./verify.sh --full     also a build with fewer features, documentation, the page in a browser,
-#                          examples, licences, unused dependencies, the cost of the first command
+#                          examples, integrations, licences, unused dependencies, the cost of the
+#                          first command
 #   ./verify.sh --nightly  also longer campaigns, tests that load the machine, seeded
 #                          defects, the playground, the Debian package, and known weaknesses of the
 #                          crates, which appear without a change here; fetches their database
@@ -128,6 +129,11 @@ if [ -n "$full" ]; then
             echo "the example $example has failed" >&2
             failed=1
         fi
+    done
+
+    step "integrations"
+    for test in integrations/*/test; do
+        LIFTMESH="$target/debug/liftmesh" LIFTMESH_NIGHTLY=$nightly "$test" || failed=1
     done
 
     step "licences, bans, sources"

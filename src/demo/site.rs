@@ -37,6 +37,7 @@ pub(super) struct Site {
     /// The file of the building, if one was named.
     building: Option<PathBuf>,
     election: Protocol,
+    mqtt_broker: Option<String>,
     port: u16,
     /// For the packets of an election that has a port of its own.
     ballot_port: u16,
@@ -72,6 +73,7 @@ impl Site {
             floors,
             building: args.building.clone(),
             election,
+            mqtt_broker: args.mqtt_broker.clone(),
             port,
             ballot_port,
             http_port,
@@ -151,6 +153,7 @@ impl Site {
         command.arg("--allow-faults");
         command.args(["--http-address", &self.http(car).to_string()]);
         command.args(["--ballot-port", &self.ballot_port.to_string()]);
+        command.args(self.mqtt_broker.iter().flat_map(|url| ["--mqtt-broker", url]));
         command
     }
 
