@@ -28,7 +28,9 @@ pub enum CredentialsError {
     NoPassword { path: PathBuf },
     #[error("{}: it contains no PEM certificate", path.display())]
     NoCertificate { path: PathBuf },
-    #[error("the system has no CA certificates: name a file with some (mqtt.ca_file or --ca)")]
+    #[error(
+        "the system has no CA certificates: name a file with some (mqtt.ca_file, alerts.ca_file or --ca)"
+    )]
     NoAuthorities,
     #[error("TLS: {0}")]
     Tls(#[from] rustls::Error),

@@ -9,6 +9,7 @@
     reason = "the documentation is for those who work on this crate"
 )]
 
+mod alerts;
 mod bucket;
 pub mod caretaker;
 mod clearance;

@@ -1,5 +1,4 @@
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
 use std::thread;
 
 use clap::Args;
@@ -9,7 +8,6 @@ use elevator_fleet::settings::Words;
 use super::{AnyNodeArgs, CommandError, PageArgs, output};
 use crate::clearance;
 use crate::client::{Client, ClientError, NodeUrl};
-use crate::config::HTTP_PORT;
 use crate::journal::{Account, AuditEvent, AuditRecord};
 use crate::latch::Latch;
 
@@ -54,7 +52,7 @@ impl AuditArgs {
         }];
         let unasked = match first {
             _ if !self.fleet => String::new(),
-            Some(first) => self.ask_others(&first.status()?, url, &mut logs)?,
+            Some(first) => self.ask_others(&first.status()?, url.as_ref(), &mut logs)?,
             None => "not asked: the other nodes, because this one is not running\n".to_owned(),
         };
         let records = merge(logs);
@@ -72,17 +70,10 @@ impl AuditArgs {
     fn ask_others(
         &self,
         first: &Status,
-        url: Option<NodeUrl>,
+        url: Option<&NodeUrl>,
         logs: &mut Vec<Vec<AuditRecord>>,
     ) -> Result<String, CommandError> {
-        let (port, is_encrypted) = if let Some(url) = url {
-            (url.port, url.is_encrypted)
-        } else {
-            let values = self.node.here.sources().read()?;
-            let address = values.get("http.address").and_then(|it| it.value.parse().ok());
-            let port = address.map_or(HTTP_PORT, |address: SocketAddr| address.port());
-            (port, values.get("http.certificate").is_some())
-        };
+        let (port, is_encrypted) = self.node.here.http_of_peers(url)?;
         let peers = first.peers.iter().map(|peer| (&peer.node, peer.address));
         let lost = first.lost.iter().map(|lost| (&lost.node, lost.address));
         // All at once: a lost node takes its time not to answer.

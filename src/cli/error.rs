@@ -8,6 +8,7 @@ use elevator_fleet::json::CallError;
 use super::assign::AssignError;
 use super::keygen::KeygenError;
 use super::output::OutputError;
+use super::record::RecordError;
 use crate::clearance::ClearError;
 use crate::client::{ClientError, UrlError};
 use crate::config::ConfigErrors;
@@ -70,6 +71,8 @@ pub enum CommandError {
     #[error("the system has no random numbers")]
     Random(#[source] getrandom::Error),
     #[error(transparent)]
+    Record(#[from] RecordError),
+    #[error(transparent)]
     Assign(#[from] AssignError),
     #[cfg(feature = "simulator")]
     #[error(transparent)]
@@ -101,6 +104,7 @@ impl CommandError {
             | Self::NoTerminal
             | Self::Keygen(KeygenError::Exists(_))
             | Self::Assign(_)
+            | Self::Record(RecordError::Name(_) | RecordError::Foreign { .. })
             | Self::Token(OfflineError::Refused(_)) => Exit::Usage,
             Self::Clear(error) | Self::Token(OfflineError::Place(error)) => match error {
                 ClearError::Lost(_) => Exit::Refused,
@@ -118,6 +122,7 @@ impl CommandError {
             | Self::Orphan(_)
             | Self::WaitedTooLong { .. }
             | Self::Keygen(_)
+            | Self::Record(_)
             | Self::Token(
                 OfflineError::Setting(_) | OfflineError::Random(_) | OfflineError::Disk(_),
             )

@@ -54,7 +54,7 @@ impl EventsArgs {
         if self.json {
             return output::json_line(event);
         }
-        let Event { at, report } = event;
+        let Event { at, report, .. } = event;
         format!("{at}  {:<17}  {report}\n", report.name())
     }
 

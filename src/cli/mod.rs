@@ -18,6 +18,7 @@ mod node;
 mod order;
 pub mod output;
 mod presses;
+mod record;
 mod status;
 mod token;
 mod top;
@@ -154,6 +155,9 @@ pub(crate) enum Command {
     /// Show a node's latest button presses, and what became of each
     #[command(after_help = presses::EXAMPLES)]
     Presses(presses::PressesArgs),
+    /// Record every call of the fleet in a file, through the deaths of nodes
+    #[command(after_help = record::EXAMPLES)]
+    Record(record::RecordArgs),
     /// Make a fleet key, which nodes use to recognise each other
     #[command(after_help = keygen::EXAMPLES)]
     Keygen(keygen::KeygenArgs),
@@ -317,6 +321,7 @@ pub fn execute(cli: Cli) -> Result<Next, CommandError> {
         Command::Caretaker(args) => return Ok(Next::TakeCare(args.settings()?)),
         Command::Audit(args) => args.execute()?,
         Command::Presses(args) => args.execute()?,
+        Command::Record(args) => args.execute()?,
         Command::Keygen(args) => args.execute()?,
         Command::Token(args) => args.execute()?,
         Command::Doctor(args) => args.execute()?,

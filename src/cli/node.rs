@@ -1,6 +1,7 @@
 //! Which running node a command is for.
 
 use std::env;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -9,7 +10,7 @@ use zeroize::Zeroizing;
 
 use super::CommandError;
 use crate::client::{Client, ClientError, NodeUrl};
-use crate::config::{self, Sources};
+use crate::config::{self, HTTP_PORT, Sources};
 use crate::credentials;
 use crate::latch;
 use crate::operator::LatchedNode;
@@ -66,6 +67,18 @@ impl NodeArgs {
             return Err(CommandError::Elsewhere);
         }
         Ok((values.data_dir()?, name))
+    }
+
+    /// The port at which the other nodes of the fleet probably serve HTTP, and whether with TLS: as
+    /// the node at this address, or as the one that is configured here.
+    pub(super) fn http_of_peers(&self, url: Option<&NodeUrl>) -> Result<(u16, bool), CommandError> {
+        if let Some(url) = url {
+            return Ok((url.port, url.is_encrypted));
+        }
+        let values = self.sources().read()?;
+        let address = values.get("http.address").and_then(|it| it.value.parse().ok());
+        let port = address.map_or(HTTP_PORT, |address: SocketAddr| address.port());
+        Ok((port, values.get("http.certificate").is_some()))
     }
 
     /// The file is looked for only if nothing else names a node.

@@ -50,7 +50,7 @@ use crate::credentials;
 use crate::journal::AuditRecord;
 #[cfg(any(test, feature = "simulator"))]
 use crate::mesh::Cable;
-use crate::operator::{SOCKET, check_listener, stand_ins};
+use crate::operator::{EVENTS, SOCKET, check_listener, stand_ins};
 use crate::tokens::{Change as TokenChange, ChangeToken};
 
 /// How long a connection may take, with the certificate's check.
@@ -254,6 +254,11 @@ impl Client {
                 return Ok(*state);
             }
         }
+    }
+
+    /// The latest events that the node has kept, and every one from here on.
+    pub(crate) fn watch_recent(self) -> Result<Watch, ClientError> {
+        Watch::start(self, &format!("/api/v1/events?recent={EVENTS}"))
     }
 
     /// Every event from here on.

@@ -16,6 +16,7 @@ use elevator_fleet::wire::{Nonce, Protocol};
 
 use super::check::Checker;
 use super::tables::{Tables, car_settings, election};
+use crate::alerts::{AlertSettings, Webhook};
 use crate::dispatcher::{Choice, Place, Program};
 use crate::fleet_key::KeyFiles;
 use crate::http::TlsFiles;
@@ -59,6 +60,8 @@ pub struct Settings {
     pub(crate) tls: Option<TlsFiles>,
     /// The broker that the node uses, if there is one.
     pub(crate) mqtt: Option<MqttSettings>,
+    /// Who gets alerts, if anybody does.
+    pub(crate) alerts: Option<AlertSettings>,
     pub log: LogSettings,
     /// Whether an operator may break things; no key of the configuration allows it.
     pub(crate) faults: FaultInjection,
@@ -140,6 +143,7 @@ impl Settings {
             operator,
             http,
             mqtt,
+            alerts,
             panel_line,
             log,
             ..
@@ -161,6 +165,16 @@ impl Settings {
             period: mqtt.period,
             session_expiry: mqtt.session_expiry,
             kinematics,
+        });
+        let (token_file, ca_file) = (alerts.token_file, alerts.ca_file);
+        let webhook = alerts.webhook.map(|url| Webhook { url, token_file, ca_file });
+        let alerts = (alerts.command.is_some() || webhook.is_some()).then(|| AlertSettings {
+            node: name.clone(),
+            fleet: node.fleet.clone(),
+            command: alerts.command,
+            webhook,
+            repeat: alerts.repeat,
+            lost_after: alerts.lost_after,
         });
         Self {
             node: name,
@@ -184,6 +198,7 @@ impl Settings {
             panel_line: LineSettings { rear_door, ..panel_line },
             reading: operator.read_only_socket.map(|path| ReadingSettings { path, group }),
             mqtt,
+            alerts,
             http: http.enabled.then(|| http.address.unwrap_or(http_at_home)),
             tls: http
                 .certificate

@@ -15,6 +15,7 @@ use elevator_fleet::election::bully::Estimate;
 use elevator_fleet::model::{FleetName, Mac, NodeId, Role};
 use elevator_fleet::wire::Protocol;
 
+use crate::alerts::{CommandLine, WebhookUrl};
 use crate::dispatcher::Choice;
 use crate::fleet_key::KeyFiles;
 use crate::log::{LogFilter, LogFormat};
@@ -222,6 +223,10 @@ key_types! {
     Username => String: "NAME", "1 to 64 bytes without spaces",
         |text| plain(text, 64, |byte| byte.is_ascii_graphic());
     Broker => Self: "URL", "mqtt://HOST:PORT or mqtts://HOST:PORT, without a user name or password", parsed;
+    CommandLine => Self: "COMMAND", "a program and its arguments, separated by spaces, without quotes",
+        Self::new;
+    WebhookUrl => Self: "URL", "https://HOST:PORT/PATH or http://HOST:PORT/PATH, without a user name",
+        parsed;
     Prefix => Self: "TOPIC", "up to 128 bytes, levels separated by slashes, without + and #",
         Self::new;
     Protocol => Self: "PROTOCOL", texts(&Self::ALL).join(", "), parsed,

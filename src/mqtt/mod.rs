@@ -339,7 +339,8 @@ async fn next_of(session: &mut Option<Session>) -> SessionNews {
     }
 }
 
-fn publisher(status: &Status) -> Option<&NodeId> {
+/// The node that speaks for the fleet.
+pub(crate) fn publisher(status: &Status) -> Option<&NodeId> {
     let rotates = status.election.profile().rotates;
     match &status.node_state {
         NodeState::Seeking => None,

@@ -13,6 +13,9 @@ use crate::latch::Latch;
 pub struct Event {
     /// When the node took note of it, in UTC, such as `2026-05-01T12:00:00.123Z`.
     pub at: String,
+    /// Which press was placed: the same at every node.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub press: Option<String>,
     #[serde(flatten)]
     pub report: Report,
 }
@@ -20,7 +23,12 @@ pub struct Event {
 impl Event {
     #[must_use]
     pub(crate) fn new(report: &Report, at: SystemTime) -> Self {
-        Self { at: humantime::format_rfc3339_millis(at).to_string(), report: report.clone() }
+        let at = humantime::format_rfc3339_millis(at).to_string();
+        let press = match report {
+            Report::Placed { press, .. } => press.map(|press| press.to_string()),
+            _ => None,
+        };
+        Self { at, press, report: report.clone() }
     }
 }
 

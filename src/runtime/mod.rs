@@ -164,6 +164,7 @@ struct Running {
     /// The tokens that count, for the HTTP server.
     tokens: watch::Sender<Arc<Tokens>>,
     mqtt: Option<Mqtt>,
+    alerts: Option<Side>,
     supervisor: Supervisor,
     /// Ends the loop's sleep. Reused: to move its deadline later is cheap.
     timer: Pin<Box<Sleep>>,

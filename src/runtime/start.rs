@@ -29,7 +29,7 @@ use crate::panel::Panel;
 use crate::presses::PressLog;
 use crate::side::Side;
 use crate::tokens::{Scope, Tokens};
-use crate::{latch, mqtt_metrics};
+use crate::{alerts, latch, mqtt_metrics};
 
 impl Running {
     pub(super) async fn start(
@@ -87,6 +87,10 @@ impl Running {
         let node_loop = NodeLoop::new(asked);
         let (tokens, known_tokens) = watch::channel(Arc::new(Tokens::of(node.settings())));
         let (mqtt, mqtt_counted) = start_mqtt(settings, &node_loop, &reports).unzip();
+        let alerts = settings.alerts.clone().and_then(|alerts| {
+            let started = alerts::start(alerts, node_loop.clone(), reports.subscribe());
+            started.inspect_err(|error| error!(%error, "alerts can't be started")).ok()
+        });
         let counted = (mqtt_counted, commits);
         let http = start_http(settings, &mut socket, counted, &node_loop, &reports, known_tokens);
         let mut running = Self {
@@ -111,6 +115,7 @@ impl Running {
             http,
             tokens,
             mqtt,
+            alerts,
             supervisor: Supervisor::from_environment(),
             lease: settings.panel_line.lease,
             timer: Box::pin(tokio::time::sleep(Duration::ZERO)),

@@ -50,7 +50,7 @@ impl Running {
                 Ending::Moved => {}
             }
         }
-        let Self { mesh, panel, disk, planner, requests, http, mqtt, .. } = self;
+        let Self { mesh, panel, disk, planner, requests, http, mqtt, alerts, .. } = self;
         drop(requests);
         tokio::join!(
             OptionFuture::from(panel.map(Panel::close)),
@@ -59,6 +59,7 @@ impl Running {
             mesh.shut_down(),
             OptionFuture::from(http.map(Side::finish)),
             OptionFuture::from(mqtt.map(|mqtt| mqtt.side.finish())),
+            OptionFuture::from(alerts.map(Side::finish)),
             OptionFuture::from(latching.map(Latching::finish)),
         );
         info!("the node is stopping");

@@ -13,6 +13,7 @@
     reason = "all of this is test code, which ends where what it needs is missing"
 )]
 
+mod alerts;
 mod assign;
 mod ballot;
 mod buildings;
@@ -39,6 +40,7 @@ mod mqtt;
 mod network;
 mod order;
 mod pages;
+mod record;
 mod schedule;
 mod stalls;
 mod status;

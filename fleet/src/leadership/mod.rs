@@ -27,6 +27,7 @@ use crate::seeded::{SeededBug, is_seeded};
 use crate::wire::Beacon;
 
 pub(crate) use overdue::Bank;
+pub use overdue::unserved_limit;
 
 /// How long a new master waits for the lowest of the others: two beacon periods.
 const PATIENCE: Duration = Duration::from_millis(50);

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use elevator_driver::Building;
+use elevator_driver::{Building, FloorCount};
 
 use crate::dispatch::Predictor;
 use crate::model::{CarView, HallCall, NodeId, Timestamp};
@@ -18,6 +18,13 @@ const WITHOUT_CAR: Duration = Duration::from_secs(5);
 /// How long a call may wait for its car: longer than in the busiest bank. The same again is added
 /// for each floor.
 const UNSERVED: (Duration, Duration) = (Duration::from_secs(90), Duration::from_secs(20));
+
+/// How long a hall call may stay unserved in a building with this many floors (E8).
+#[must_use]
+pub fn unserved_limit(floors: FloorCount) -> Duration {
+    let (base, floor) = UNSERVED;
+    base + floor * u32::from(floors.get())
+}
 
 /// The delay between the cars that serve such a call, by rank.
 const STAGGER: Duration = Duration::from_secs(1);
@@ -67,8 +74,7 @@ struct Wait {
 
 impl Wait {
     fn due(&self, building: &Building) -> Timestamp {
-        let (base, floor) = UNSERVED;
-        let unserved = self.open + base + floor * u32::from(building.floors().get());
+        let unserved = self.open + unserved_limit(building.floors());
         self.without_car.map_or(unserved, |since| unserved.min(since + WITHOUT_CAR))
     }
 }

@@ -38,6 +38,7 @@ use crate::services::Services;
 use crate::store::Store;
 
 pub use crate::cabin::{CarStatus, ClimateStatus, ClimateTimer, UnitStatus, health};
+pub use crate::leadership::unserved_limit;
 pub use crate::model::MeshTimes;
 pub use crate::peers::{BeaconFate, ConflictKind, LossCause, misfit, unreadable};
 pub use crate::plan::{PlanRequest, PlanVersion};

@@ -215,7 +215,7 @@ fn link(peer: &liftmesh_api::Node) -> (Span<'static>, String) {
 
 fn news(notice: &Notice) -> Entry<'_> {
     match notice {
-        Notice::Event(Event { at, report }) => Entry {
+        Notice::Event(Event { at, report, .. }) => Entry {
             head: vec![Span::styled(format!(" {} ", at.get(11..19).unwrap_or(at)), palette::QUIET)],
             text: report.to_string().into(),
             style: weight(report),

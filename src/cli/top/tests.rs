@@ -21,7 +21,7 @@ fn scene() -> (Scene, Instant) {
 fn served() -> Update {
     let report = busy_status().orders.remove(0).call;
     let report = Report::Promised { call: report };
-    let event = Event { at: "2026-05-01T12:00:09.500Z".to_owned(), report };
+    let event = Event { at: "2026-05-01T12:00:09.500Z".to_owned(), press: None, report };
     Update::Streamed(Streamed::Notice(Notice::Event(event)))
 }
 

@@ -65,6 +65,7 @@ macro_rules! path {
     ([$table:tt] $key:ident) => { concat!(stringify!($table), ".", stringify!($key)) };
 }
 
+mod alerts;
 mod car;
 mod elections;
 mod fleet;
@@ -126,6 +127,7 @@ tables! {
     operator: host::Operator,
     http: host::Http,
     mqtt: mqtt::Mqtt,
+    alerts: alerts::Alerts,
     panel_line: elevator_driver::LineSettings,
     log: crate::log::LogSettings,
 }
@@ -175,5 +177,6 @@ impl Tables {
         elections::relate(self, check);
         host::relate(self, check);
         mqtt::relate(self, check);
+        alerts::relate(self, check);
     }
 }
