@@ -7,6 +7,7 @@
 //!   NodeCommand      ┘
 //!   Process          a child that never outlives its owner
 //!   account          what became of every order, as the panels show it
+//!   lan              network namespaces: hosts, and a switch that loses packets
 //!   building         all of that together, for tests (feature `building`)
 //! ```
 //!
@@ -17,6 +18,7 @@ pub mod account;
 #[cfg(feature = "building")]
 pub mod building;
 mod command;
+pub mod lan;
 mod place;
 mod process;
 

@@ -3,7 +3,9 @@
 mod campaign;
 mod dispatcher;
 mod elections;
+mod fat;
 mod files;
+mod loss;
 mod playground;
 mod trace;
 mod traffic;
@@ -44,6 +46,12 @@ pub(crate) enum Experiment {
     /// Serve the playground on this machine: a whole fleet to break in a browser tab
     #[command(after_help = playground::EXAMPLES)]
     Playground(playground::PlaygroundArgs),
+    /// Run an acceptance test on three controllers of yours, against elevator servers
+    #[command(after_help = fat::EXAMPLES)]
+    Fat(fat::FatArgs),
+    /// Lose and delay what other programs send to some ports, and undo it
+    #[command(after_help = loss::EXAMPLES)]
+    Loss(loss::LossArgs),
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -108,6 +116,10 @@ pub enum LabError {
     Serve(#[source] std::io::Error),
     #[error(transparent)]
     Filter(#[from] UnknownFilter),
+    #[error(transparent)]
+    Fat(#[from] fat::FatError),
+    #[error(transparent)]
+    Loss(#[from] loss::LossError),
 }
 
 fn preset() -> impl TypedValueParser<Value = Preset> {
@@ -160,6 +172,8 @@ impl Experiment {
             Self::Traffic(args) => args.execute(),
             Self::DispatcherCheck(args) => args.execute(),
             Self::Playground(args) => args.execute(),
+            Self::Fat(args) => args.execute(),
+            Self::Loss(args) => args.execute(),
         }
     }
 }

@@ -33,6 +33,7 @@ mod hardware;
 mod http;
 mod journal;
 mod keys;
+mod kit;
 mod layers;
 mod modbus;
 mod modes;

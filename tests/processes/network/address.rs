@@ -33,8 +33,8 @@ fn a_node_serves_alone_until_its_network_comes() {
             building.wait_lit(&[name], button);
         }
         match interface {
-            Interface::Down => building.lan().raise(late),
-            Interface::Bare | Interface::Ready => building.lan().address_host(late, late),
+            Interface::Down => building.lan().raise(late).unwrap(),
+            Interface::Bare | Interface::Ready => building.lan().address_host(late, late).unwrap(),
         }
         let joined = building.wait_for_master("A");
         for button in open {
@@ -62,14 +62,14 @@ fn a_node_follows_the_address_of_its_interface() {
         building.start_as(name, |node| INTERFACE.clone_into(&mut node.address));
     }
     building.wait_for_master_of(&["A"], "A");
-    building.lan().address_host(1, 1);
+    building.lan().address_host(1, 1).unwrap();
     let joined = building.wait_for_master("A");
     building.wait_in_service(&["A", "B"]);
     building.take_out("B");
     let button = building.hall(4, Direction::Down);
     building.press("A", button);
     building.wait_lit(&["A", "B"], button);
-    building.lan().address_host(1, 9);
+    building.lan().address_host(1, 9).unwrap();
     let address = building.lan().address(9);
     let followed = building.wait_for_master("B");
     assert_eq!(building.status("A").map(|status| status.address), Some(address));

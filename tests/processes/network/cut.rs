@@ -18,7 +18,7 @@ fn both_sides_of_a_cut_cable_serve_and_merge(protocol: Protocol) {
     let common = building.hall(5, Direction::Down);
     building.press("B", common);
     building.wait_lit(&THREE, common);
-    building.lan().unplug(1);
+    building.lan().unplug(1).unwrap();
     let cut = Instant::now();
     for side in sides {
         building.wait_for_one_master_of(side);
@@ -39,7 +39,7 @@ fn both_sides_of_a_cut_cable_serve_and_merge(protocol: Protocol) {
         building.press(side[0], button);
         building.wait_lit(side, button);
     }
-    building.lan().plug(1);
+    building.lan().plug(1).unwrap();
     let repaired = building.wait_for_one_master_of(&THREE);
     for button in open {
         building.wait_lit(&THREE, button);

@@ -21,7 +21,7 @@ fn orders_are_placed_and_served_while_packets_are_lost() {
     };
     let rounds = std::env::var("LIFTMESH_ROUNDS").map_or(1, |text| text.parse().expect("a number"));
     for (percent, limit) in [(25, Duration::from_millis(500)), (50, Duration::from_secs(1))] {
-        building.lan().lose(percent);
+        building.lan().lose(percent).unwrap();
         let (mut lit, mut served) = (Times::default(), Times::default());
         for _ in 0..rounds {
             place_all(&building, &mut lit);
@@ -33,8 +33,8 @@ fn orders_are_placed_and_served_while_packets_are_lost() {
             served.add(started.elapsed());
         }
         wait_shown(&building, f64::from(percent) / 100.0);
-        let (lost, all) = building.lan().lost();
-        building.lan().repair();
+        let (lost, all) = building.lan().lost().unwrap();
+        building.lan().repair().unwrap();
         let repaired = building.wait_for_master("A");
         println!(
             "{lost} of {all} packets lost: press to all lamps {lit}; all served {served}; one group {repaired:?} after the loss"

@@ -21,10 +21,10 @@ fn they_meet_again(building: &mut Building) {
     building.wait_in_service(&TWO);
     building.open_books();
     for (number, name, floor) in [(1, "A", 3), (2, "B", 1)] {
-        building.lan().delete_interface(number);
+        building.lan().delete_interface(number).unwrap();
         building.wait_for_master_of(&["A"], "A");
         building.wait_for_master_of(&["B"], "B");
-        building.lan().recreate_interface(number);
+        building.lan().recreate_interface(number).unwrap();
         let met = building.wait_for_master("A");
         building.stays("one group", STEADY, |building| building.are_led_by(&TWO, "A"));
         building.serve(name, &TWO, building.hall(floor, Direction::Up));
