@@ -18,6 +18,8 @@
 //! sees which trips are wanted and since when, but not by how many. The car that opens for a trip
 //! has the car call at once; its passengers press nothing.
 //!
+//! In a [`Gym`] another program assigns the calls instead of a strategy, one by one.
+//!
 //! Time passes in steps of 50 ms. A plan is made at each change of what it depends on, once a step
 //! at most, and at least once a second.
 //!
@@ -28,6 +30,7 @@
 mod bank;
 mod cell;
 mod comparison;
+mod gym;
 mod plot;
 mod run;
 mod strategy;
@@ -39,6 +42,7 @@ use std::time::Duration;
 
 pub use self::cell::{Cell, Source, UnknownCell};
 pub use self::comparison::{Comparison, Trial};
+pub use self::gym::{Costs, Gym, GymError, Moment, Shape};
 pub use self::plot::plot_waits;
 pub use self::run::{Figures, Run, Saturation};
 pub use self::strategy::{BankOf, Own, STRATEGIES, Strategy, UnknownName};

@@ -5,6 +5,7 @@ mod dispatcher;
 mod elections;
 mod fat;
 mod files;
+mod gym;
 mod loss;
 mod playground;
 mod trace;
@@ -43,6 +44,9 @@ pub(crate) enum Experiment {
     /// Check a dispatcher of your own: its answers, determinism, time per plan, and what it forgets
     #[command(after_help = dispatcher::EXAMPLES)]
     DispatcherCheck(dispatcher::CheckArgs),
+    /// Let another program assign the hall calls of a simulated bank, over JSON lines
+    #[command(after_help = gym::EXAMPLES)]
+    Gym(gym::GymArgs),
     /// Serve the playground on this machine: a whole fleet to break in a browser tab
     #[command(after_help = playground::EXAMPLES)]
     Playground(playground::PlaygroundArgs),
@@ -100,6 +104,8 @@ pub enum LabError {
     Building { name: String, source: BuildingError },
     #[error("no building or file named {0}: use A12, B16, crites-barto or a TOML file")]
     NoBuilding(String),
+    #[error("standard input can't be read")]
+    Input(#[source] std::io::Error),
     #[error("{0} has no population, which --rates needs")]
     Empty(String),
     #[error("{}", path.display())]
@@ -171,6 +177,7 @@ impl Experiment {
             Self::Trace(args) => args.execute(),
             Self::Traffic(args) => args.execute(),
             Self::DispatcherCheck(args) => args.execute(),
+            Self::Gym(args) => args.execute(),
             Self::Playground(args) => args.execute(),
             Self::Fat(args) => args.execute(),
             Self::Loss(args) => args.execute(),

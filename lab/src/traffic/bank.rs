@@ -19,7 +19,7 @@ use super::strategy::{dispatcher, kinematics};
 use super::{Stopwatch, Strategy};
 use crate::WorldError;
 
-const STEP: Duration = Duration::from_millis(50);
+pub(super) const STEP: Duration = Duration::from_millis(50);
 
 /// A plan is made at least this often.
 const REPLAN: Duration = Duration::from_secs(1);
@@ -96,6 +96,15 @@ impl Bank {
 
     /// Lets a step of time pass.
     pub(super) fn step(&mut self) {
+        self.advance();
+        if self.is_plan_due() {
+            self.make_plan();
+            self.settle();
+        }
+    }
+
+    /// Lets a step of time pass under the present plan.
+    pub(super) fn advance(&mut self) {
         self.now += STEP;
         for cabin in &mut self.cabins {
             let before = cabin.car.shaft().position();
@@ -104,26 +113,21 @@ impl Bank {
         }
         self.crowd.handle_time(self.now);
         self.settle();
-        if self.is_plan_due() {
-            self.make_plan();
-            self.settle();
-        }
     }
 
     /// Lets panels, cars and passengers react to each other until nothing changes.
-    fn settle(&mut self) {
+    pub(super) fn settle(&mut self) {
         for _ in 0..ROUNDS {
             let mut changed = std::mem::take(&mut self.news);
             while let Some(action) = self.crowd.poll_action() {
                 self.act(action);
                 changed = true;
             }
-            let lit = || self.calls.keys().filter(|call| call.to.is_none()).copied();
             for (car, cabin) in self.cabins.iter_mut().enumerate() {
                 cabin.news |= changed;
                 let goes = |call: &HallCall| self.building.goes_on(car, call.floor, call.direction);
-                let lit = lit().filter(goes).collect();
-                changed |= cabin.control(&self.building, &lit, &self.plan, self.now);
+                let lit = self.calls.keys().filter(|call| call.to.is_none() && goes(call));
+                changed |= cabin.control(&self.building, lit.copied(), &self.plan, self.now);
             }
             for car in 0..self.cabins.len() {
                 changed |= self.report(car);
@@ -206,7 +210,7 @@ impl Bank {
     }
 
     /// Whether the inputs of the plan have changed, but for the time.
-    fn is_plan_due(&self) -> bool {
+    pub(super) fn is_plan_due(&self) -> bool {
         if self.now >= self.plan_due {
             return true;
         }
@@ -219,6 +223,22 @@ impl Bank {
     }
 
     fn make_plan(&mut self) {
+        let (situations, demand) = self.inputs();
+        let begun = (self.stopwatch)();
+        let plan = self.dispatcher.plan(&Situation {
+            now: Timestamp::after_start(self.now),
+            cars: &situations,
+            demand: &demand,
+            // Cars are told at once: they show where they go.
+            parked: &BTreeMap::new(),
+        });
+        let took = (self.stopwatch)().saturating_sub(begun);
+        self.plans.push(took);
+        self.follow(plan, situations);
+    }
+
+    /// What a plan is made from.
+    pub(super) fn inputs(&mut self) -> (Vec<CarSituation>, Vec<HallDemand>) {
         let now = Timestamp::after_start(self.now);
         let situation = |cabin: &Cabin| CarSituation {
             car: cabin.name.clone(),
@@ -234,16 +254,12 @@ impl Bank {
         });
         let mut demand: Vec<_> = demand.collect();
         self.destinations.note(&mut demand, &situations, self.building.floors);
-        let begun = (self.stopwatch)();
-        let plan = self.dispatcher.plan(&Situation {
-            now,
-            cars: &situations,
-            demand: &demand,
-            // Cars are told at once: they show where they go.
-            parked: &BTreeMap::new(),
-        });
-        let took = (self.stopwatch)().saturating_sub(begun);
-        self.plans.push(took);
+        (situations, demand)
+    }
+
+    /// Replaces the plan by one that was made for these cars. The cars learn of it once things
+    /// [settle](Self::settle).
+    pub(super) fn follow(&mut self, plan: Plan, situations: Vec<CarSituation>) {
         self.news = plan != self.plan;
         self.plan = plan;
         self.planned_for = situations;
@@ -333,7 +349,7 @@ impl Cabin {
     fn control(
         &mut self,
         building: &Building,
-        lit: &BTreeSet<HallCall>,
+        lit: impl Iterator<Item = HallCall>,
         plan: &Plan,
         now: Duration,
     ) -> bool {
@@ -347,7 +363,7 @@ impl Cabin {
             let assigned = plan.assignments.iter().filter(|(_, car)| **car == self.name);
             // A car deals in landings, and knows of no destinations that others are told.
             let assigned: BTreeSet<_> = assigned.map(|(call, _)| call.landing()).collect();
-            let hall: BTreeSet<_> = lit.union(&assigned).copied().collect();
+            let hall: BTreeSet<_> = lit.chain(assigned.iter().copied()).collect();
             self.control.set_plan(plan.cars.get(&self.name).copied().unwrap_or_default());
             let stops = Stops { car_calls: &self.calls, assigned: &assigned, hall: &hall };
             self.control.set_stops(stops, at);

@@ -14,7 +14,7 @@ use crate::output::{Columns, Row};
 use crate::statistics::{average, number, rank, round, whole};
 
 /// How long a run goes on after the arrivals at most.
-const DRAIN: Duration = Duration::from_hours(1);
+pub(super) const DRAIN: Duration = Duration::from_hours(1);
 
 /// Nobody waits any more this long after the arrivals, unless the bank is saturated.
 const BACKLOG: Duration = Duration::from_mins(5);

@@ -147,7 +147,7 @@ impl TrafficArgs {
     }
 }
 
-fn building(name: &str) -> Result<Building, LabError> {
+pub(super) fn building(name: &str) -> Result<Building, LabError> {
     if let Some(building) = Building::named(name) {
         return Ok(building);
     }
