@@ -107,8 +107,8 @@ pub(crate) struct Args {
     /// take some minutes [default: none on a screen, otherwise 30s, with chaos 1m]
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     pub(crate) duration: Option<Duration>,
-    /// Publish the fleet to this MQTT broker, with topics below liftmesh/demo: mqtt://127.0.0.1
-    #[arg(long, value_name = "URL")]
+    /// Publish the fleet to this MQTT broker, with topics below liftmesh/demo
+    #[arg(long, value_name = "mqtt://HOST:PORT")]
     pub(crate) mqtt_broker: Option<String>,
     /// The seed of passengers and faults
     #[arg(long, default_value_t = 1, value_name = "N")]

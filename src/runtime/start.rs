@@ -87,10 +87,7 @@ impl Running {
         let node_loop = NodeLoop::new(asked);
         let (tokens, known_tokens) = watch::channel(Arc::new(Tokens::of(node.settings())));
         let (mqtt, mqtt_counted) = start_mqtt(settings, &node_loop, &reports).unzip();
-        let alerts = settings.alerts.clone().and_then(|alerts| {
-            let started = alerts::start(alerts, node_loop.clone(), reports.subscribe());
-            started.inspect_err(|error| error!(%error, "alerts can't be started")).ok()
-        });
+        let alerts = start_alerts(settings, &node_loop, &reports);
         let counted = (mqtt_counted, commits);
         let http = start_http(settings, &mut socket, counted, &node_loop, &reports, known_tokens);
         let mut running = Self {
@@ -163,6 +160,16 @@ fn start_http(
     };
     let started = http::start(http, node_loop.clone(), reports.subscribe(), tokens);
     started.inspect_err(|error| error!(%error, "the HTTP server can't be started")).ok()
+}
+
+/// Starts to send alerts, if somebody is to get them. Without it a car runs as well.
+fn start_alerts(
+    settings: &Settings,
+    node_loop: &NodeLoop,
+    reports: &broadcast::Sender<operator::Event>,
+) -> Option<Side> {
+    let started = alerts::start(settings.alerts.clone()?, node_loop.clone(), reports.subscribe());
+    started.inspect_err(|error| error!(%error, "alerts can't be started")).ok()
 }
 
 /// Starts the bridge to the MQTT broker, if there is one. Without it a car runs as well.
