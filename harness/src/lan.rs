@@ -6,6 +6,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::AsFd;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{self, Command, Stdio};
 use std::thread;
@@ -49,6 +50,8 @@ pub fn run_tool(call: &str, input: &str) -> io::Result<String> {
     let mut words = call.split_whitespace();
     let mut command = Command::new(words.next().unwrap_or_default());
     command.args(words).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    // Ctrl-C ends this program, not what undoes its traces.
+    command.process_group(0);
     let mut child = command.spawn().map_err(|error| failed(&error.to_string()))?;
     if let Some(mut pipe) = child.stdin.take() {
         // A program that does not read its input says why.

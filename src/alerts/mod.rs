@@ -141,7 +141,6 @@ impl Watch {
             self.send();
         }
         let deliver = async { while self.deliveries.join_next().await.is_some() {} };
-        // A command that still runs after that ends by itself.
         timeout(END_LIMIT, deliver).await.unwrap_or_default();
     }
 

@@ -37,7 +37,7 @@ impl Outbox {
     /// Adds a message, in place of an older one of the same alert.
     pub(super) fn push(&mut self, message: Message) {
         self.waiting.retain(|older| older.key != message.key);
-        if self.waiting.len() == MOST {
+        while self.waiting.len() >= MOST {
             self.waiting.pop_front();
         }
         self.waiting.push_back(message);

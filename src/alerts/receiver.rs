@@ -151,7 +151,9 @@ async fn run(words: &[String], alert: Bytes) -> Result<(), DeliveryError> {
             if let Some(group) = group {
                 kill_process_group(group, Signal::KILL).unwrap_or_default();
             }
-            child.wait().await?;
+            // One that has left the group is not waited for.
+            child.start_kill().unwrap_or_default();
+            timeout(LIMIT, child.wait()).await.ok();
             Err(DeliveryError::Late)
         }
     }

@@ -1,11 +1,13 @@
 //! A running program, and the thread that talks to it.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::process::{self, Child, Stdio};
+use std::os::unix::process::CommandExt;
+use std::process::{self, Child, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process_group, nice};
 use tracing::warn;
 
 use super::{Command, Fault, Place, message};
@@ -17,18 +19,29 @@ pub(super) const LONGEST_LINE: u64 = 1 << 20;
 const GREETING: Duration = Duration::from_secs(10);
 const SILENCE: Duration = Duration::from_secs(1);
 
+/// In the lab nobody waits for it but its author.
+const LAB_LIMIT: Duration = Duration::from_mins(1);
+
 /// What it may say on standard error: so many lines a second, and at once after a pause.
 const SAYINGS: (f64, f64) = (1.0, 20.0);
+
+/// The longest part of a line that is logged as one.
+const SAYING: u64 = 4096;
+
+/// How far below the node's own priority it runs.
+const NICENESS: i32 = 20;
 
 #[derive(Debug)]
 pub(super) struct Conversation {
     child: Child,
     requests: SyncSender<String>,
     answers: Receiver<io::Result<String>>,
-    limit: Option<Duration>,
+    limit: Duration,
     /// Since when it owes an answer.
     owes_since: Option<Instant>,
     has_greeted: bool,
+    /// How it ended, once it was waited for.
+    status: Option<ExitStatus>,
 }
 
 impl Conversation {
@@ -37,19 +50,28 @@ impl Conversation {
         let (program, arguments) = command.words();
         let mut process = process::Command::new(program);
         process.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let limit = match place {
+        // What it starts ends with it.
+        process.process_group(0);
+        let (limit, child) = match place {
             Place::Fleet(limit) => {
                 process.env_clear().stderr(Stdio::piped());
-                Some(limit)
+                (limit, spawn_below(process))
             }
-            Place::Lab => None,
+            Place::Lab => (LAB_LIMIT, process.spawn()),
         };
-        let mut child = process.spawn().map_err(failed)?;
+        let mut child = child.map_err(failed)?;
         let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
         let (requests, asked) = sync_channel(1);
         let (answer, answers) = sync_channel(1);
-        let mut conversation =
-            Self { limit, requests, answers, owes_since: None, has_greeted: false, child };
+        let mut conversation = Self {
+            limit,
+            requests,
+            answers,
+            owes_since: None,
+            has_greeted: false,
+            child,
+            status: None,
+        };
         if let (Some(mut stdin), Some(stdout)) = (stdin, stdout) {
             let mut stdout = BufReader::new(stdout);
             let talk = move || {
@@ -72,12 +94,13 @@ impl Conversation {
 
     /// What it answers to a line within the limit.
     pub(super) fn exchange(&mut self, request: String) -> Result<String, Fault> {
-        let until = self.limit.map(|limit| Instant::now() + limit);
+        let until = Instant::now() + self.limit;
         if self.owes_since.is_some() {
             // Its greeting, or what came too late and is outdated.
             let line = self.answer(until)?;
             if !self.has_greeted {
-                message::check_greeting(&line)?;
+                // Whatever else it says, its lines would be out of step.
+                message::check_greeting(&line).map_err(|fault| Fault::Ended(fault.to_string()))?;
                 self.has_greeted = true;
             }
         }
@@ -91,14 +114,8 @@ impl Conversation {
         self.requests.try_send(line).map_err(|_| Fault::Ended("its thread has ended".to_owned()))
     }
 
-    fn answer(&mut self, until: Option<Instant>) -> Result<String, Fault> {
-        let answer = match until {
-            None => self.answers.recv().map_err(|_| RecvTimeoutError::Disconnected),
-            Some(until) => {
-                self.answers.recv_timeout(until.saturating_duration_since(Instant::now()))
-            }
-        };
-        match answer {
+    fn answer(&mut self, until: Instant) -> Result<String, Fault> {
+        match self.answers.recv_timeout(until.saturating_duration_since(Instant::now())) {
             Ok(Ok(line)) => {
                 self.owes_since = None;
                 Ok(line)
@@ -117,26 +134,54 @@ impl Conversation {
         let silent = self.owes_since.map_or(Duration::ZERO, |since| since.elapsed());
         match (silent > most, self.has_greeted) {
             (true, _) => Fault::Ended(format!("it was silent for {silent:.1?}")),
-            (false, true) => Fault::Late(self.limit.unwrap_or_default()),
+            (false, true) => Fault::Late(self.limit),
             (false, false) => Fault::Starting,
         }
     }
 
-    /// How it ended, or why there is no talking to it.
+    /// How it ended, or why there is no talking to it. An exit that has begun keeps its code.
     fn ending(&mut self, error: &io::Error) -> String {
-        match self.child.try_wait() {
-            Ok(Some(status)) => status.to_string(),
-            Ok(None) | Err(_) => error.to_string(),
+        match self.kill() {
+            Ok(status) if status.code().is_some() => status.to_string(),
+            Ok(_) | Err(_) => error.to_string(),
         }
+    }
+
+    /// Ends it with all that it has started.
+    fn kill(&mut self) -> io::Result<ExitStatus> {
+        if let Some(status) = self.status {
+            return Ok(status);
+        }
+        let group = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
+        // Its number is its own until it has been waited for. All may have ended by themselves.
+        if let Some(group) = group {
+            kill_process_group(group, Signal::KILL).unwrap_or_default();
+        }
+        let status = self.child.wait()?;
+        self.status = Some(status);
+        Ok(status)
     }
 }
 
 impl Drop for Conversation {
     fn drop(&mut self) {
-        // It may have ended by itself; nothing else can go wrong with one's own child.
-        self.child.kill().ok();
-        self.child.wait().ok();
+        // There is nothing else to do about it.
+        self.kill().ok();
     }
+}
+
+/// Starts a program that takes neither processor time nor memory from the node: where memory is
+/// short, it is the first to go.
+fn spawn_below(mut command: process::Command) -> io::Result<Child> {
+    // A child has the priority of the thread that starts it.
+    let spawn = thread::Builder::new().name("start".to_owned()).spawn(move || {
+        nice(NICENESS).ok();
+        command.spawn()
+    })?;
+    let child =
+        spawn.join().map_err(|_| io::Error::other("the thread that starts it failed"))??;
+    std::fs::write(format!("/proc/{}/oom_score_adj", child.id()), "900").ok();
+    Ok(child)
 }
 
 fn exchange(
@@ -168,9 +213,12 @@ fn line(from: &mut impl BufRead) -> io::Result<String> {
 fn log(mut stderr: impl BufRead) {
     let (rate, burst) = SAYINGS;
     let mut bucket = Bucket::new(rate, burst, tokio::time::Instant::now());
-    while let Ok(said) = line(&mut stderr) {
+    let mut said = Vec::new();
+    while stderr.by_ref().take(SAYING).read_until(b'\n', &mut said).is_ok_and(|length| length > 0) {
         if bucket.take(tokio::time::Instant::now()) {
-            warn!(said, "the program that dispatches says");
+            let said = String::from_utf8_lossy(&said);
+            warn!(said = said.trim_end(), "the program that dispatches says");
         }
+        said.clear();
     }
 }

@@ -62,7 +62,18 @@ enum Fault {
 impl Fault {
     /// Whether the program has to be started again.
     fn is_fatal(&self) -> bool {
-        matches!(self, Self::Start(_) | Self::Version(_) | Self::Ended(_) | Self::TooLong)
+        match self {
+            Self::Start(_)
+            | Self::Version(_)
+            | Self::OtherPlan(_)
+            | Self::Ended(_)
+            | Self::TooLong => true,
+            Self::Starting
+            | Self::Malformed { .. }
+            | Self::UnknownCall(_)
+            | Self::Unfit { .. }
+            | Self::Late(_) => false,
+        }
     }
 }
 

@@ -104,6 +104,7 @@ fn the_planner_stands_in_for_what_is_wrong() {
         (answering(r#"{"hall-2-up":"Z"}"#), "it gives hall-2-up to \"Z\", which is not among"),
         (answering(r#"{"hall-9-up":"A"}"#), "it names the call \"hall-9-up\""),
         (answering("["), "is not what it should answer"),
+        ("echo loading; read hello; read end".to_owned(), "it has ended: \"loading\" is not what"),
         ("read hello; echo '{\"version\":2}'; read line".to_owned(), "speaks version 2"),
         (
             GREETS.to_owned() + "read line; echo '{\"plan\":9,\"cars\":{}}'; read end",

@@ -105,7 +105,7 @@ impl Running {
         status.mqtt_refused = self.mqtt.as_ref().map(Mqtt::refused_topics).unwrap_or_default();
         status.mesh = self.mesh.counters().by_name();
         status.queues = self.queues();
-        status.dispatcher.clone_from(&self.program);
+        status.dispatcher.clone_from(&self.program.health);
         status.fleet_keys = self.mesh.keys().status();
         if let (Some(car), Some(panel)) = (&mut status.car, &self.panel) {
             car.line = panel.line.counters();

@@ -58,6 +58,9 @@ use crate::presses::PressLog;
 use crate::side::Side;
 use crate::tokens::Tokens;
 
+/// How long the program that dispatches must not fail until it counts as working.
+const PROGRAM_SETTLES: Duration = Duration::from_secs(10);
+
 /// One event. The loop selects the next one and does nothing else.
 #[derive(Debug)]
 pub(crate) enum Event {
@@ -136,6 +139,15 @@ enum Ending {
     Failed(Failure),
 }
 
+/// The program that dispatches, if there is one.
+#[derive(Default)]
+struct WatchedProgram {
+    /// How it did at the latest plan.
+    health: Option<ProgramHealth>,
+    /// When it last failed, until that counts as over.
+    failed_at: Option<Timestamp>,
+}
+
 struct Running {
     clock: Clock,
     local_time: LocalTime,
@@ -152,8 +164,7 @@ struct Running {
     recorded_keys: Option<AuditEvent>,
     commands: Commands,
     planner: Planner,
-    /// How the program that dispatches did at the latest plan, if there is one.
-    program: Option<ProgramHealth>,
+    program: WatchedProgram,
     requests: mpsc::Receiver<Request>,
     log: ReportLog,
     presses: PressLog,
@@ -323,15 +334,20 @@ impl Running {
         self.commands.author = None;
     }
 
-    /// Reports when the program that dispatches begins to fail, and when it works again.
+    /// Reports when the program that dispatches begins to fail, and when it has worked again for a
+    /// while: one that is often late would fill the log otherwise.
     fn note_program(&mut self, program: Option<ProgramHealth>) {
         let Some(health) = program else { return };
-        let was_failing = self.program.as_ref().is_some_and(|before| before.is_failing);
-        if health.is_failing != was_failing {
-            let fault = health.fault.clone().filter(|_| health.is_failing);
-            self.report(&Report::Dispatcher(fault.map_or(Ok(()), Err)));
+        let now = self.turned;
+        if health.is_failing {
+            if self.program.failed_at.replace(now).is_none() {
+                let fault = health.fault.clone().unwrap_or_default();
+                self.report(&Report::Dispatcher(Err(fault)));
+            }
+        } else if self.program.failed_at.take_if(|at| now.since(*at) >= PROGRAM_SETTLES).is_some() {
+            self.report(&Report::Dispatcher(Ok(())));
         }
-        self.program = Some(health);
+        self.program.health = Some(health);
     }
 
     fn handle_mesh(&mut self, event: MeshEvent, now: Timestamp) {

@@ -17,7 +17,7 @@ use super::disk::Disk;
 use super::planner::Planner;
 use super::report::ReportLog;
 use super::supervisor::Supervisor;
-use super::{RunError, Running, hang};
+use super::{RunError, Running, WatchedProgram, hang};
 use crate::config::Settings;
 use crate::fleet_key::Keys;
 use crate::http::{self, HttpSettings};
@@ -81,6 +81,7 @@ impl Running {
             .transpose()?;
         // The panel has its line by now, whatever the disk does that the keys are on.
         mesh.wait_for_keys().await;
+        let program = dispatcher.health().cloned();
         let planner = Planner::start(dispatcher).map_err(RunError::Thread)?;
         let (asked, requests) = mpsc::channel(operator::REQUESTS);
         let (reports, _) = broadcast::channel(operator::EVENTS);
@@ -103,7 +104,7 @@ impl Running {
             recorded_keys: keys,
             commands: Commands::default(),
             planner,
-            program: None,
+            program: WatchedProgram::default(),
             requests,
             log: ReportLog::new(settings.node.clone()),
             presses: PressLog::default(),
@@ -130,6 +131,7 @@ impl Running {
         running.record_keys();
         running.set_wall_clock(now);
         running.turned = now;
+        running.note_program(program);
         running.node.start(now);
         running.drain();
         running.turned = running.clock.now();

@@ -18,7 +18,7 @@ pub struct ProgramHealth {
     pub is_failing: bool,
     /// Why it last failed.
     pub fault: Option<String>,
-    /// The longest wait of a call that it left without a car although one could serve it.
+    /// The longest wait that a call had when it was left without a car although one could serve it.
     #[serde(with = "seconds")]
     #[cfg_attr(feature = "schema", schema(value_type = f64))]
     pub left_open: Duration,

@@ -106,7 +106,7 @@ pub enum GymError {
 /// A decision that is due, or the end of the episode.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Moment {
-    /// For each car its [state](Episode::observation), then its car calls by floor; how long each
+    /// For each car its state, then its car calls by floor; how long each
     /// hall call waits, s, or -1, upward by floor, then downward; for each car which of these it
     /// has; the call to decide: floor, direction, wait.
     pub observation: Vec<f32>,

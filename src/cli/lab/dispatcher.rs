@@ -111,11 +111,11 @@ fn findings(once: &Run, again: &Run) -> Vec<Result<String, String>> {
         Err("determinism: the same passengers get other cars in a second run".to_owned())
     });
     findings.push(if left_open < OVERDUE {
-        Ok("assignment: no call waits for a car for 5 s".to_owned())
+        Ok("assignment: no call is left without a car for long".to_owned())
     } else {
         Err(format!(
-            "assignment: a call had no car for {:.1} s although one could serve it; in a fleet \
-             another node serves it after 5 s",
+            "assignment: a call that had waited for {:.1} s was left without a car although one \
+             could serve it; in a fleet, a call without a car for 5 s is served anyway",
             left_open.as_secs_f64()
         ))
     });

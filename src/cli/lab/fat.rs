@@ -148,6 +148,7 @@ impl FatArgs {
             let rows = checks.map(|it| [it.name.to_owned(), it.about.to_owned()]);
             return Ok(output::print(&output::table(["check", "what it checks"], rows))?);
         }
+        let ending = screen::ending().map_err(|error| LabError::from(FatError::from(error)))?;
         let lan = if self.loopback {
             Err("not with --loopback".to_owned())
         } else {
@@ -156,7 +157,6 @@ impl FatArgs {
         if lan.is_err() && !self.command.iter().any(|word| word.contains("{port}")) {
             return Err(LabError::from(FatError::NoPort).into());
         }
-        let ending = screen::ending().map_err(|error| LabError::from(FatError::from(error)))?;
         let mut verdicts = Vec::new();
         for check in checks {
             if !self.json {

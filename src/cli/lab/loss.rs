@@ -78,7 +78,7 @@ impl LossArgs {
     fn disturb(&self) -> Result<String, LossError> {
         let ending = screen::ending()?;
         let lack = lack(&["nft"]);
-        if lack.is_none() {
+        if lack.is_none() && self.relay.is_empty() {
             sweep()?;
         }
         let until = self.lasts.map(|lasts| Instant::now() + lasts);

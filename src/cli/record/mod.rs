@@ -49,24 +49,26 @@ impl RecordArgs {
         let (table, known) = Table::open(&self.out)?;
         let since = self.since.and_then(|time| SystemTime::now().checked_sub(time));
         let mut recording = Recording { calls: Calls::new(known, since), table, state: None };
+        let peers = self.node.here.http_of_peers(self.node.remote.url.as_ref())?;
         let mut places = vec![self.node.clone()];
         // The place that is asked, how many have failed one after the other, and whether any has
         // ever answered.
         let (mut place, mut failed, mut is_known) = (0, 0, false);
         loop {
             let error = match self.follow(&places[place], &mut recording) {
-                Err(CommandError::Client(error)) => error,
-                ended => return ended,
+                Ok(()) => return Ok(()),
+                Err(error @ CommandError::Record(_)) => return Err(error),
+                Err(error) => error,
             };
             if let Some(state) = recording.state.take() {
                 (failed, is_known) = (0, true);
-                let urls = self.others(&state)?;
+                let urls = Self::others(&state, peers);
                 places.truncate(1);
                 places.extend(urls.into_iter().map(|url| self.at(url)));
             }
             failed += 1;
             if !is_known {
-                return Err(error.into());
+                return Err(error);
             }
             if failed <= places.len() {
                 output::complain(&error);
@@ -79,10 +81,9 @@ impl RecordArgs {
     }
 
     /// Where the other nodes of the fleet probably serve HTTP.
-    fn others(&self, state: &State) -> Result<Vec<NodeUrl>, CommandError> {
-        let (port, is_encrypted) = self.node.here.http_of_peers(self.node.remote.url.as_ref())?;
+    fn others(state: &State, (port, is_encrypted): (u16, bool)) -> Vec<NodeUrl> {
         let nodes = state.fleet.nodes.iter();
-        Ok(nodes.map(|node| NodeUrl::of_peer(node.address, port, is_encrypted)).collect())
+        nodes.map(|node| NodeUrl::of_peer(node.address, port, is_encrypted)).collect()
     }
 
     fn at(&self, url: NodeUrl) -> ReadArgs {

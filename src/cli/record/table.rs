@@ -78,6 +78,14 @@ impl Table {
                 known.note_end(cell(end));
             }
         }
+        // Half a row was being written when the recorder was killed; anything else is not its own.
+        let is_torn = match self.format {
+            Format::Csv => lines > 0 || COLUMNS.starts_with(&line),
+            Format::JsonLines => lines > 0 || serde_json::from_str::<Value>(&line).is_err(),
+        };
+        if !is_torn && !line.is_empty() {
+            return Err(RecordError::Foreign { path, line: 1 });
+        }
         self.file.set_len(whole).map_err(failed)?;
         if self.format == Format::Csv && lines == 0 {
             self.write(&format!("{COLUMNS}\n"))?;

@@ -62,7 +62,7 @@ fn end(mut child: Child, mut lines: BufReader<ChildStdout>, signal: Signal) -> S
 
 /// The share in per cent of datagrams to this port that the receiver misses.
 fn missed(port: u16, receiver: &UdpSocket) -> usize {
-    receiver.set_read_timeout(Some(Duration::from_secs(1))).unwrap();
+    receiver.set_read_timeout(Some(Duration::from_secs(3))).unwrap();
     let send = move || {
         let sender = UdpSocket::bind("127.0.0.1:0").unwrap();
         for _ in 0..DATAGRAMS {
@@ -87,7 +87,7 @@ fn packets_are_lost_until_the_command_ends_or_the_next_one_starts() {
     let receiver = UdpSocket::bind("127.0.0.1:0").unwrap();
     let port = receiver.local_addr().unwrap().port();
     let ports = port.to_string();
-    let is_lossy = |receiver| (20..=40).contains(&missed(port, receiver));
+    let is_lossy = |receiver| (10..=50).contains(&missed(port, receiver));
     let tables = || run("nft", "list tables");
 
     for signal in [Signal::INT, Signal::TERM] {
@@ -120,7 +120,8 @@ fn a_relay_loses_datagrams_and_delays_connections() {
     let (child, mut lines, line) = start(&words);
     assert!(line.contains("30 % lost, 50ms late"), "{line}");
     lines.read_line(&mut String::new()).unwrap();
-    assert!((20..=40).contains(&missed(from, &receiver)));
+    let lost = missed(from, &receiver);
+    assert!((10..=50).contains(&lost), "{lost} %");
 
     let echo = thread::spawn(move || {
         let (mut client, _) = server.accept().unwrap();

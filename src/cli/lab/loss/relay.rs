@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -93,7 +93,7 @@ async fn relay_datagrams(socket: Arc<UdpSocket>, to: SocketAddr, fate: Arc<Fate>
                 senders.clear();
                 tasks.abort_all();
             }
-            let Ok(upstream) = open().await.map(Arc::new) else { continue };
+            let Ok(upstream) = open(to).await.map(Arc::new) else { continue };
             let back = (Arc::clone(&socket), sender);
             tasks.spawn(relay_answers(Arc::clone(&upstream), back, Arc::clone(&fate)));
             senders.insert(sender, upstream);
@@ -104,8 +104,10 @@ async fn relay_datagrams(socket: Arc<UdpSocket>, to: SocketAddr, fate: Arc<Fate>
 }
 
 /// A socket that may send to a broadcast address.
-async fn open() -> io::Result<UdpSocket> {
-    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).await?;
+async fn open(to: SocketAddr) -> io::Result<UdpSocket> {
+    let any: IpAddr =
+        if to.is_ipv6() { Ipv6Addr::UNSPECIFIED.into() } else { Ipv4Addr::UNSPECIFIED.into() };
+    let socket = UdpSocket::bind((any, 0)).await?;
     socket.set_broadcast(true)?;
     Ok(socket)
 }
