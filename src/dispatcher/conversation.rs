@@ -139,7 +139,7 @@ impl Conversation {
         }
     }
 
-    /// How it ended, or why there is no talking to it. An exit that has begun keeps its code.
+    /// How it ended, or why it can't be reached. An exit that has begun keeps its code.
     fn ending(&mut self, error: &io::Error) -> String {
         match self.kill() {
             Ok(status) if status.code().is_some() => status.to_string(),

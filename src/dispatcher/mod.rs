@@ -41,6 +41,8 @@ enum Fault {
     Start(String),
     #[error("it has not greeted yet")]
     Starting,
+    #[error("it will be started again")]
+    Waiting,
     #[error("it speaks version {0} of the protocol, not {known}", known = message::VERSION)]
     Version(u64),
     #[error("{line:?} is not what it should answer: {error}")]
@@ -69,6 +71,7 @@ impl Fault {
             | Self::Ended(_)
             | Self::TooLong => true,
             Self::Starting
+            | Self::Waiting
             | Self::Malformed { .. }
             | Self::UnknownCall(_)
             | Self::Unfit { .. }
@@ -134,7 +137,7 @@ impl Program {
     fn up(&mut self) -> Result<&mut Conversation, Fault> {
         if self.conversation.is_none() {
             if self.restart_at.is_some_and(|at| at > Instant::now()) {
-                return Err(Fault::Ended(self.health.fault.clone().unwrap_or_default()));
+                return Err(Fault::Waiting);
             }
             self.conversation = Some(Conversation::start(&self.command, self.place, &self.hello)?);
         }
@@ -152,10 +155,8 @@ impl Program {
     }
 
     fn note(&mut self, fault: &Fault) {
-        let is_waiting = self.conversation.is_none() && self.restart_at.is_some();
-        let is_due = self.restart_at.is_none_or(|at| at <= Instant::now());
         self.health.is_failing = true;
-        if is_waiting && !is_due {
+        if *fault == Fault::Waiting {
             return;
         }
         self.health.fault = Some(fault.to_string());

@@ -96,7 +96,7 @@ fn a_program_assigns_the_calls() {
     assert_eq!((health.plans, health.fallbacks, health.is_failing), (1, 0, false), "{health:?}");
 }
 
-/// O7: what can't be used is no plan. The planner makes it.
+/// O7: the planner replaces a plan that can't be used.
 #[test]
 fn the_planner_stands_in_for_what_is_wrong() {
     for (answer, fault) in [
