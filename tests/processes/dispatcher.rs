@@ -82,6 +82,11 @@ fn a_fleet_obeys_a_program_and_does_without_it() {
     });
 
     let former = child_of(building.process_id("A")).expect("a child");
+    let of =
+        |file| fs::read_to_string(format!("/proc/{}/{file}", former.as_raw_nonzero())).unwrap();
+    let (stat, memory) = (of("stat"), of("oom_score_adj"));
+    let niceness = stat.rsplit(')').next().and_then(|fields| fields.split_whitespace().nth(16));
+    assert_eq!((niceness, memory.trim()), (Some("19"), "900"), "the node comes first");
     let open = fs::read_dir(format!("/proc/{}/fd", former.as_raw_nonzero())).unwrap();
     for file in open.map(|file| fs::read_link(file.unwrap().path()).unwrap()) {
         let is_the_nodes = file.starts_with("/dev/pts")
