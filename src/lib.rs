@@ -15,6 +15,7 @@ pub mod caretaker;
 mod clearance;
 pub mod cli;
 pub mod client;
+mod command_line;
 pub mod config;
 mod credentials;
 mod data_dir;

@@ -28,9 +28,10 @@ use tracing::{error, info, warn};
 
 use self::conditions::{Key, Kind, conditions, hang};
 use self::outbox::Outbox;
-pub(crate) use self::receiver::{CommandLine, Webhook, WebhookUrl};
 use self::receiver::{DeliveryError, Receiver};
+pub(crate) use self::receiver::{Webhook, WebhookUrl};
 use self::tracker::{Message, Sender, Step, Tracker};
+use crate::command_line::CommandLine;
 use crate::mqtt::publisher;
 use crate::operator::{Event, NodeLoop};
 use crate::side::Side;

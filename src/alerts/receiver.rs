@@ -13,7 +13,6 @@ use axum::http::{Request, StatusCode, Uri};
 use bytes::Bytes;
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
-use rustix::process::{Pid, Signal, kill_process_group};
 use rustls::pki_types::{InvalidDnsNameError, ServerName};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -22,22 +21,11 @@ use tokio::task::{JoinError, JoinSet};
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
+use crate::command_line::{CommandLine, kill_group};
 use crate::credentials::{self, CredentialsError};
 
 /// How long a receiver may take. A command is killed then, with everything that it has started.
 const LIMIT: Duration = Duration::from_secs(10);
-
-/// A program and its arguments, separated by spaces.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct CommandLine(Vec<String>);
-
-impl CommandLine {
-    pub(crate) fn new(text: &str) -> Option<Self> {
-        let words: Vec<_> = text.split_whitespace().map(str::to_owned).collect();
-        let is_plain = !words.is_empty() && !text.contains(['\'', '"', '\\']);
-        is_plain.then_some(Self(words))
-    }
-}
 
 /// `https://HOST:PORT/PATH`, or `http://…`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -119,7 +107,7 @@ impl Receiver {
 
     pub(super) async fn deliver(self, alert: Bytes) -> Result<(), DeliveryError> {
         match self {
-            Self::Command(CommandLine(words)) => run(&words, alert).await,
+            Self::Command(command) => run(&command, alert).await,
             Self::Webhook(webhook) => {
                 timeout(LIMIT, post(webhook, alert)).await.unwrap_or(Err(DeliveryError::Late))
             }
@@ -127,13 +115,12 @@ impl Receiver {
     }
 }
 
-async fn run(words: &[String], alert: Bytes) -> Result<(), DeliveryError> {
-    let [program, arguments @ ..] = words else { return Ok(()) };
+async fn run(command: &CommandLine, alert: Bytes) -> Result<(), DeliveryError> {
+    let (program, arguments) = command.words();
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::null()).process_group(0);
-    let started = command.spawn().map_err(|error| DeliveryError::Start(program.clone(), error));
+    let started = command.spawn().map_err(|error| DeliveryError::Start(program.to_owned(), error));
     let mut child = started?;
-    let group = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
     let ended = timeout(LIMIT, async {
         if let Some(mut stdin) = child.stdin.take() {
             // What a command does not read, it does not need.
@@ -147,10 +134,7 @@ async fn run(words: &[String], alert: Bytes) -> Result<(), DeliveryError> {
             if status.success() { Ok(()) } else { Err(DeliveryError::Exit(status)) }
         }
         Err(_late) => {
-            // It fails only if all of them have ended.
-            if let Some(group) = group {
-                kill_process_group(group, Signal::KILL).unwrap_or_default();
-            }
+            child.id().map(kill_group);
             // One that has left the group is not waited for.
             child.start_kill().unwrap_or_default();
             timeout(LIMIT, child.wait()).await.ok();

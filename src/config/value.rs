@@ -15,7 +15,8 @@ use elevator_fleet::election::bully::Estimate;
 use elevator_fleet::model::{FleetName, Mac, NodeId, Role};
 use elevator_fleet::wire::Protocol;
 
-use crate::alerts::{CommandLine, WebhookUrl};
+use crate::alerts::WebhookUrl;
+use crate::command_line::CommandLine;
 use crate::dispatcher::Choice;
 use crate::fleet_key::KeyFiles;
 use crate::log::{LogFilter, LogFormat};
@@ -224,7 +225,7 @@ key_types! {
         |text| plain(text, 64, |byte| byte.is_ascii_graphic());
     Broker => Self: "URL", "mqtt://HOST:PORT or mqtts://HOST:PORT, without a user name or password", parsed;
     CommandLine => Self: "COMMAND", "a program and its arguments, separated by spaces, without quotes",
-        Self::new;
+        parsed;
     WebhookUrl => Self: "URL", "https://HOST:PORT/PATH or http://HOST:PORT/PATH, without a user name",
         parsed;
     Prefix => Self: "TOPIC", "up to 128 bytes, levels separated by slashes, without + and #",

@@ -7,11 +7,12 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process_group, nice};
+use rustix::process::nice;
 use tracing::warn;
 
-use super::{Command, Fault, Place, message};
+use super::{Fault, Place, message};
 use crate::bucket::Bucket;
+use crate::command_line::{CommandLine, kill_group};
 
 pub(super) const LONGEST_LINE: u64 = 1 << 20;
 
@@ -45,7 +46,7 @@ pub(super) struct Conversation {
 }
 
 impl Conversation {
-    pub(super) fn start(command: &Command, place: Place, hello: &str) -> Result<Self, Fault> {
+    pub(super) fn start(command: &CommandLine, place: Place, hello: &str) -> Result<Self, Fault> {
         let failed = |error: io::Error| Fault::Start(error.to_string());
         let (program, arguments) = command.words();
         let mut process = process::Command::new(program);
@@ -152,11 +153,7 @@ impl Conversation {
         if let Some(status) = self.status {
             return Ok(status);
         }
-        let group = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
-        // Its number is its own until it has been waited for. All may have ended by themselves.
-        if let Some(group) = group {
-            kill_process_group(group, Signal::KILL).unwrap_or_default();
-        }
+        kill_group(self.child.id());
         let status = self.child.wait()?;
         self.status = Some(status);
         Ok(status)

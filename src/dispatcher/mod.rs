@@ -26,9 +26,11 @@ use elevator_fleet::dispatch::{
 };
 use elevator_fleet::model::Timestamp;
 
-pub(crate) use choice::{Choice, Command};
+pub(crate) use choice::Choice;
 use conversation::Conversation;
 use message::Request;
+
+use crate::command_line::CommandLine;
 
 /// How long to wait before a program is started again, doubled with each failure in a row.
 const RESTART: Duration = Duration::from_secs(1);
@@ -91,7 +93,7 @@ pub(crate) enum Place {
 
 #[derive(Debug)]
 pub(crate) struct Program {
-    command: Command,
+    command: CommandLine,
     place: Place,
     building: Arc<Building>,
     hello: String,
@@ -107,7 +109,7 @@ pub(crate) struct Program {
 impl Program {
     /// Starts it. Until it has greeted, and whenever it fails, the built-in planner plans.
     pub(crate) fn start(
-        command: Command,
+        command: CommandLine,
         place: Place,
         building: &Building,
         kinematics: Kinematics,
@@ -116,7 +118,10 @@ impl Program {
         let fallback = Strategy::default();
         let fallback = fallback.dispatcher(kinematics, building, capacity, bypass_load);
         let mut program = Self {
-            health: ProgramHealth { command: command.to_string(), ..ProgramHealth::default() },
+            health: ProgramHealth {
+                command: Choice::Program(command.clone()).to_string(),
+                ..ProgramHealth::default()
+            },
             command,
             place,
             hello: message::hello(building, &kinematics),

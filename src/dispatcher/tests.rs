@@ -33,7 +33,7 @@ fn program(script: &str, place: Place) -> (Program, TempDir) {
     let path = directory.path().join("program");
     fs::write(&path, format!("#!/bin/sh\n{script}\n")).expect("a file");
     fs::set_permissions(&path, Permissions::from_mode(0o755)).expect("its own");
-    let command = format!("exec:{} {}", path.display(), directory.path().display());
+    let command = format!("{} {}", path.display(), directory.path().display());
     let command = command.parse().expect("a command");
     let building = Building::uniform(FloorCount::new(4).expect("a count"), 3_000);
     let program = Program::start(command, place, &building, Kinematics::default(), (13.0, 80));
@@ -125,7 +125,7 @@ fn the_planner_stands_in_for_what_is_wrong() {
     }
     let (mut missing, _directory) = program("", Place::Lab);
     missing.conversation = None;
-    missing.command = "exec:/no/such/program".parse().expect("a command");
+    missing.command = "/no/such/program".parse().expect("a command");
     assert_eq!(chosen(&mut missing), Some("B".to_owned()));
     let said = missing.health.fault.unwrap_or_default();
     assert!(said.starts_with("it can't be started: "), "{said}");

@@ -9,7 +9,7 @@ use liftmesh_lab::traffic::{BankOf, Cell, Own, Run, Strategy, Trial};
 use super::LabError;
 use super::traffic::stopwatch;
 use crate::cli::{CommandError, output};
-use crate::dispatcher::{Command, Place, Program};
+use crate::dispatcher::{Choice, Place, Program};
 
 pub(super) const EXAMPLES: &str = "\
 The program reads one JSON object a line and writes one a line, as docs/DISPATCHERS.md says. It
@@ -45,10 +45,12 @@ type Cells = Vec<Cell>;
 
 /// A strategy by its name, or by `exec:` and a command.
 pub(super) fn strategy(text: &str) -> Result<Strategy, String> {
-    match text.parse::<Command>() {
+    match text.parse() {
         // A program has few strategies, and they last as long as it does.
-        Ok(command) => Ok(own(command.to_string().leak())),
-        Err(()) => text.parse().map_err(|error| format!("{error}, exec:COMMAND")),
+        Ok(Choice::Program(_)) => Ok(own(text.to_owned().leak())),
+        Ok(Choice::BuiltIn(_)) | Err(()) => {
+            text.parse().map_err(|error| format!("{error}, exec:COMMAND"))
+        }
     }
 }
 
@@ -58,7 +60,7 @@ fn own(name: &'static str) -> Strategy {
 
 fn make(name: &'static str, bank: &BankOf<'_>) -> Box<dyn Dispatcher> {
     let BankOf { layout, kinematics, capacity, bypass_load } = *bank;
-    let command = name.parse::<Command>().unwrap_or_else(|()| unreachable!("it was parsed before"));
+    let Ok(Choice::Program(command)) = name.parse() else { unreachable!("it was parsed before") };
     Box::new(Program::start(command, Place::Lab, layout, kinematics, (capacity, bypass_load)))
 }
 

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use super::{Checker, Tables};
-use crate::alerts::{CommandLine, WebhookUrl};
+use crate::alerts::WebhookUrl;
+use crate::command_line::CommandLine;
 use crate::config::key::KeyDefault::{Absent, Value};
 use crate::config::value::Time;
 

@@ -15,9 +15,9 @@ use elevator_simulator::{
 };
 use liftmesh_harness::Process;
 use liftmesh_harness::lan::Lan;
-use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::{FatArgs, FatError};
+use crate::command_line::kill_group;
 
 /// A controller whose polls cease for this long loses its motor.
 const WATCHDOG: Duration = Duration::from_secs(2);
@@ -165,10 +165,7 @@ impl Car {
     /// Also what it has started.
     pub(super) fn end_controller(&mut self) {
         if let Some(process) = self.controller.take() {
-            if let Some(group) = i32::try_from(process.id()).ok().and_then(Pid::from_raw) {
-                // It fails if all have ended.
-                kill_process_group(group, Signal::KILL).unwrap_or_default();
-            }
+            kill_group(process.id());
             process.kill();
         }
     }
