@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::Write;
 use std::path::PathBuf;
+use std::process::Command;
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
@@ -10,7 +11,7 @@ use clap::Args;
 use elevator_simulator::building::{Building, Pattern, read_passengers};
 use liftmesh_lab::traffic::{
     Cell, Comparison, Difference, STRATEGIES, Strategy, Summary, differences, plot_waits,
-    summaries, write_json,
+    seed_of_commit, summaries, write_json,
 };
 
 use super::files::{self, Files};
@@ -67,16 +68,34 @@ pub(crate) struct TrafficArgs {
     #[arg(long, value_name = "NUMBER", default_value = "10",
           value_parser = clap::value_parser!(u64).range(1..=MOST_SEEDS))]
     seeds: u64,
-    /// First seed; the same seeds give the same passengers
-    #[arg(long, value_name = "NUMBER", default_value = "1",
+    /// First seed; the same seeds give the same passengers [default: 1, and after these seeds as
+    /// many that nobody has tuned on, from --commit]
+    #[arg(long, value_name = "NUMBER",
           value_parser = clap::value_parser!(u64).range(..=u64::MAX - MOST_SEEDS))]
-    seed: u64,
+    seed: Option<u64>,
+    /// Also run seeds drawn from the hash of this commit; none for no others [default: the
+    /// commit of the checkout in this directory, unless --seed is given]
+    #[arg(long, value_name = "HASH", value_parser = commit)]
+    commit: Option<Commit>,
     #[command(flatten)]
     files: Files,
 }
 
 /// What one name means. An alias, because clap takes a literal `Vec` for a repeated argument.
 type Cells = Vec<Cell>;
+
+/// A commit; `None` if none is wished.
+type Commit = Option<String>;
+
+fn commit(text: &str) -> Result<Commit, String> {
+    if text == "none" {
+        return Ok(None);
+    }
+    let is_known = seed_of_commit(text).is_some();
+    is_known.then(|| Some(text.to_owned())).ok_or_else(|| {
+        "a commit is given by at least 12 digits of its hash, as by git rev-parse HEAD".to_owned()
+    })
+}
 
 fn rate(text: &str) -> Result<f64, String> {
     let rate = text.parse().ok().filter(|rate| (0.1..=100.0).contains(rate));
@@ -92,20 +111,53 @@ pub(super) fn stopwatch() -> Duration {
 impl TrafficArgs {
     pub(super) fn execute(&self) -> Result<(), CommandError> {
         let comparison = self.comparison()?;
+        let commit = self.commit();
+        let fresh = commit.as_deref().and_then(seed_of_commit);
+        let fresh = fresh.map(|seed| Comparison { seed, ..comparison.clone() });
         self.files.touch()?;
-        let bar = files::progress(
-            comparison.trials().len() as u64,
-            "{bar:40} {pos} of {len} runs, {eta} to go",
-        );
-        let runs = comparison.run(stopwatch, |_| bar.inc(1)).map_err(LabError::from)?;
+        let trials = comparison.trials().len() * if fresh.is_some() { 2 } else { 1 };
+        let bar = files::progress(trials as u64, "{bar:40} {pos} of {len} runs, {eta} to go");
+        let run = |of: &Comparison| of.run(stopwatch, |_| bar.inc(1)).map_err(LabError::from);
+        let mut runs = run(&comparison)?;
+        let fresh_runs = fresh.as_ref().map(run).transpose()?;
         bar.finish_and_clear();
-        let summaries = summaries(&comparison, &runs);
-        let differences = differences(&comparison, &runs);
-        let write_json = |to: &mut dyn Write| write_json(&summaries, &differences, to);
+        let summary = summaries(&comparison, &runs);
+        let difference = differences(&comparison, &runs);
+        let mut text = page(&comparison, &summary, &difference);
+        if let (Some(fresh), Some(fresh_runs), Some(commit)) = (&fresh, fresh_runs, commit) {
+            let commit = commit.get(..12).unwrap_or_default();
+            let tables =
+                page(fresh, &summaries(fresh, &fresh_runs), &differences(fresh, &fresh_runs));
+            let (first, last) = (self.first_seed(), self.first_seed() + self.seeds - 1);
+            text = format!(
+                "seeds {first} to {last}\n\n{text}\n{} seeds from commit {commit}, on which nobody has \
+                 tuned\n\n{tables}",
+                self.seeds
+            );
+            runs.extend(fresh_runs);
+        }
+        let write_json = |to: &mut dyn Write| write_json(&summary, &difference, to);
         self.files.write(&runs, write_json, || plot_waits(&comparison, &runs))?;
-        output::print(&page(&comparison, &summaries, &differences))?;
+        output::print(&text)?;
         runs.iter().filter_map(|run| run.program.as_ref()).try_for_each(dispatcher::flawless)?;
         Ok(())
+    }
+
+    fn first_seed(&self) -> u64 {
+        self.seed.unwrap_or(1)
+    }
+
+    /// The commit whose seeds are run too.
+    fn commit(&self) -> Commit {
+        match (&self.commit, self.seed) {
+            (Some(commit), _) => commit.clone(),
+            (None, Some(_)) => None,
+            (None, None) => {
+                let git = Command::new("git").args(["rev-parse", "HEAD"]).output().ok()?;
+                let hash = String::from_utf8(git.stdout).ok()?;
+                git.status.success().then(|| hash.trim().to_owned())
+            }
+        }
     }
 
     fn comparison(&self) -> Result<Comparison, LabError> {
@@ -116,7 +168,7 @@ impl TrafficArgs {
         Ok(Comparison {
             cells: self.chosen_cells()?,
             strategies,
-            seed: self.seed,
+            seed: self.first_seed(),
             seeds: self.seeds,
         })
     }

@@ -22,7 +22,8 @@ fn a_comparison_is_told_by_its_factors() {
     let own = comparison("--building B16 --patterns lunch --rates 9.5,13");
     let names: Vec<_> = own.cells.iter().map(ToString::to_string).collect();
     assert_eq!(names, ["B16_lunch_9.5", "B16_lunch_13"]);
-    for wrong in ["--cells C20", "--strategies best", "--seeds 0", "--patterns up"] {
+    for wrong in ["--cells C20", "--strategies best", "--seeds 0", "--patterns up", "--commit v1.0"]
+    {
         assert!(args(wrong).is_err(), "{wrong}");
     }
 }
@@ -52,9 +53,14 @@ fn every_run_goes_into_files_and_the_page_has_figures_and_differences() {
         "--building A12 --passengers {0}/list.csv --seeds 2 --csv {0}/runs.csv --svg {0}/waits.svg",
         directory.path().display()
     );
-    args(&line).unwrap().execute().unwrap();
+    let commit = "0123456789abcdef0123456789abcdef01234567";
+    args(&format!("{line} --commit {commit}")).unwrap().execute().unwrap();
     let runs = std::fs::read_to_string(path("runs.csv")).unwrap();
-    assert_eq!(runs.lines().count(), 1 + 2 * STRATEGIES.len());
+    assert_eq!(runs.lines().count(), 1 + 4 * STRATEGIES.len());
+    // 0x0123456789ab and the next one.
+    for seed in ["list,planner,1250999896491,", "list,planner,1250999896492,"] {
+        assert!(runs.contains(seed), "{seed}: {runs}");
+    }
     assert!(runs.lines().nth(1).unwrap().starts_with("list,collective,1,3,100.0,,"), "{runs}");
     assert!(std::fs::metadata(path("waits.svg")).unwrap().len() > 500);
     let comparison = comparison(&line);
