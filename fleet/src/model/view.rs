@@ -234,3 +234,34 @@ pub struct CarPlan {
     /// Where it waits if it has no call; `None` if it stays.
     pub park: Option<Floor>,
 }
+
+#[cfg(test)]
+mod tests {
+    use serde::de::IntoDeserializer;
+    use serde::de::value::{self, StringDeserializer};
+
+    use super::*;
+    use crate::election::testing::floor;
+
+    #[test]
+    fn every_reason_is_read_back_from_its_text() {
+        let others = Unavailable::ALL.map(Reason::Other);
+        for reason in Reason::MODES.map(Reason::Mode).into_iter().chain(others) {
+            let text: StringDeserializer<value::Error> = reason.to_string().into_deserializer();
+            assert_eq!(Reason::deserialize(text), Ok(reason));
+        }
+    }
+
+    #[test]
+    fn all_floors_of_a_car_count() {
+        let three = FloorCount::try_from(3).expect("three floors");
+        let moving = |stop_at, next_stop| {
+            let (stop_at, next_stop) = (floor(stop_at), floor(next_stop));
+            let phase = CarPhase::Moving { direction: Direction::Up, stop_at, next_stop };
+            CarView { phase, ..CarView::idle_at(floor(0)) }.is_within(three)
+        };
+        assert!(moving(2, 2));
+        assert!(!moving(3, 2) && !moving(2, 3));
+        assert!(!CarView::idle_at(floor(3)).is_within(three));
+    }
+}

@@ -175,3 +175,17 @@ fn chunk<T: Serialize>(parts: &mut Peekable<impl Iterator<Item = T>>, room: &mut
     }
     taken
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_takes_as_many_items_as_fit() {
+        let mut parts = [1_u8; 10].into_iter().peekable();
+        let each = size(&1_u8);
+        assert_eq!(chunk(&mut parts, &mut (4 * each)).len(), 4);
+        let mut room = 7 * each;
+        assert_eq!((chunk(&mut parts, &mut room).len(), room), (6, each));
+    }
+}
