@@ -26,7 +26,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout};
 use tracing::{error, info, warn};
 
-use self::conditions::{Key, Kind, conditions, hang};
+use self::conditions::{Kind, conditions, hang};
 use self::outbox::Outbox;
 use self::receiver::{DeliveryError, Receiver};
 pub(crate) use self::receiver::{Webhook, WebhookUrl};
@@ -182,8 +182,8 @@ impl Watch {
 
     fn push(&mut self, messages: Vec<Message>) {
         for message in messages {
-            let Message { key: Key { kind, subject }, step, text, .. } = &message;
-            info!(?kind, subject, ?step, text, "alert");
+            let json = self.json(&message);
+            info!("alert: {}", String::from_utf8_lossy(json.trim_ascii_end()));
             for (_, outbox) in &mut self.receivers {
                 outbox.push(message.clone());
             }
