@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use elevator_fleet::json::CallForm;
 use elevator_fleet::model::{Call, Dot};
+use elevator_fleet::node::Node;
 use liftmesh_lab::World;
 use serde::Serialize;
 
@@ -88,7 +89,7 @@ impl Knowledge {
             disk.any(|record| record.covers(*dot, call))
         };
         let on_disk = |served| dots.iter().any(|dot| covers(dot, served));
-        let Some(orders) = world.node(node).map(|node| node.orders()) else {
+        let Some(orders) = world.node(node).map(Node::orders) else {
             return match (on_disk(false), on_disk(true)) {
                 (true, _) => Self::OnDisk,
                 (false, true) => Self::Served,

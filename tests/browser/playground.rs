@@ -329,6 +329,8 @@ fn a_building_is_edited_and_shared() {
     playground.click_text(".fleet", "Start");
     browser.wait_for("[data-call=car-A-B1]");
 
+    // Closed, it leaves room for the page below.
+    playground.open_part("fleet");
     playground.set_speed("10");
     browser.click("[data-call=car-A-B1]");
     browser.open_page("events");
