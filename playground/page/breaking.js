@@ -34,13 +34,16 @@ export class Breaking extends Component {
   /** The nodes on the second side of the partition. */
   #second = new Set();
 
-  /** What is cut may come from elsewhere: then the sides are as seen by the first node. */
+  /** The side of each node. A partition that was made elsewhere is as seen by the first node. */
   #sides({ nodes, cuts }) {
-    const isCut = (one, other) => [[one, other], [other, one]].every((way) => cuts.some(([from, to]) => from === way[0] && to === way[1]));
+    const ways = new Set(cuts.map(String));
+    const isCut = (one, other) => ways.has(`${one},${other}`) && ways.has(`${other},${one}`);
     const numbers = nodes.map((_, index) => index);
-    const agrees = (one, other) => isCut(one, other) === (this.#second.has(one) !== this.#second.has(other));
-    if (!numbers.every((one) => numbers.every((other) => one >= other || agrees(one, other)))) {
-      this.#second = new Set(numbers.filter((other) => other > 0 && isCut(0, other)));
+    const fits = (second) =>
+      numbers.every((one) => numbers.every((other) => one === other || isCut(one, other) === (second.has(one) !== second.has(other))));
+    if (!fits(this.#second)) {
+      const seen = new Set(numbers.filter((other) => isCut(0, other)));
+      this.#second = fits(seen) ? seen : new Set();
     }
     return numbers.map((node) => (this.#second.has(node) ? 2 : 1));
   }

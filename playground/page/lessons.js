@@ -7,7 +7,8 @@ export async function lessonsFor(query) {
   if (!answer.ok) throw new Error(`lessons.json: ${answer.status} ${answer.statusText}`);
   const lessons = await answer.json();
   const name = new URLSearchParams(query).get("lesson");
-  return { lessons, lesson: lessons.find((one) => one.name === name) ?? null, isUnknown: name !== null && !lessons.some((one) => one.name === name) };
+  const lesson = lessons.find((one) => one.name === name) ?? null;
+  return { lessons, lesson, isUnknown: name !== null && lesson === null };
 }
 
 const link = ({ name }) => `?lesson=${name}`;

@@ -42,7 +42,8 @@ async function begin() {
   const source = new LabSource(fleet);
   const model = mount(document.getElementById("app"), source);
   render(
-    html`<${Controls} source=${source} model=${model} settings=${settings} lesson=${lesson} lessons=${lessons} make=${(to) => new Fleet(JSON.stringify(to))} />`,
+    html`<${Controls} source=${source} model=${model} settings=${settings} lesson=${lesson} lessons=${lessons}
+      make=${(to) => new Fleet(JSON.stringify(to))} />`,
     document.getElementById("controls"),
   );
   if (wrong !== null) model.say("alarm", wrong);
