@@ -358,7 +358,7 @@ fn a_lesson_shows_what_each_store_holds() {
         let wait = format!(
             "return [...document.querySelectorAll('{row} td .hidden')]
                 .map((one) => one.innerText).join() === '{}'",
-            cells.join()
+            cells.join(",")
         );
         browser.wait(&format!("{of}: {cells:?}"), &wait);
     };
