@@ -69,7 +69,7 @@ export class Breaking extends Component {
         <button type="button" class="heal" disabled=${cuts.length === 0 && !nodes.some((one) => one.isolated)} onClick=${() => inflict("heal")}>
           Heal the network</button>
       </div>
-      <div class="scrolls" role="region" aria-label="The order store of every node" tabindex="0">
+      <div class="scrolls stores" role="region" aria-label="The order store of every node" tabindex="0">
         <table class="store">
           <thead>
             <tr><td></td>${nodes.map((node) => html`
@@ -91,9 +91,9 @@ export class Breaking extends Component {
               </tr>`)}
           </tbody>
         </table>
+        ${orders.rows.length === 0 && html`<p class="quiet-text">No call is open.</p>`}
+        ${orders.left_out > 0 && html`<p class="quiet-text">${plural(orders.left_out, "more call")} not shown.</p>`}
       </div>
-      ${orders.rows.length === 0 && html`<p class="quiet-text">No call is open.</p>`}
-      ${orders.left_out > 0 && html`<p class="quiet-text">${plural(orders.left_out, "more call")} not shown.</p>`}
       <ul class="lab-legend">
         ${Object.values(KNOWLEDGE).map(([sign, name]) => html`<li key=${name}><span aria-hidden="true">${sign}</span> ${name}</li>`)}
         <li><i class="lit">○</i> the lamp is lit at this node's panel</li>

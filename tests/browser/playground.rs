@@ -271,6 +271,7 @@ fn a_shared_link_leads_to_the_same_run() {
 
     browser.open(same["link"].as_str().expect("a link"));
     browser.wait_for(&row("D"));
+    playground.open_part("nodes");
     playground.open_part("network");
     playground.open_part("traffic");
     playground.set_speed("10");
@@ -296,7 +297,7 @@ fn the_playground_fits_a_phone() {
     let Some(playground) = Playground::open(Look::PHONE) else { return };
     let browser = &playground.browser;
     playground.wait_for_state("D", "slave");
-    for part in ["network", "traffic", "messages", "lessons", "fleet"] {
+    for part in ["network", "traffic", "lessons", "fleet", "messages"] {
         playground.open_part(part);
     }
     playground.set(".fleet [name=building]", "car-park");
