@@ -98,6 +98,13 @@ impl Playground {
         self.browser.click(&format!(".lab details.{name} summary"));
     }
 
+    /// Leaves room for the page below: what is not on the screen has no text.
+    fn close_parts(&self) {
+        for name in ["fleet", "break"] {
+            self.browser.click(&format!(".lab details.{name}[open] summary"));
+        }
+    }
+
     /// Lets time pass at this speed.
     fn set_speed(&self, times: &str) {
         let step = ["0", "0.01", "0.1", "1", "2", "5", "10", "30", "100", "300", "1000"]
@@ -123,6 +130,7 @@ impl Playground {
             return says.filter((one) => one === 'master').length === 1
                 && says.filter((one) => one.startsWith('slave')).length === 2";
         self.browser.wait("a master and two slaves", settled);
+        self.close_parts();
     }
 
     /// The name of the node that is master.
@@ -330,8 +338,7 @@ fn a_building_is_edited_and_shared() {
     playground.click_text(".fleet", "Start");
     browser.wait_for("[data-call=car-A-B1]");
 
-    // Closed, it leaves room for the page below.
-    playground.open_part("fleet");
+    playground.close_parts();
     playground.set_speed("10");
     browser.click("[data-call=car-A-B1]");
     browser.open_page("events");
