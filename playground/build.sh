@@ -34,7 +34,8 @@ echo "compiling the fleet to WebAssembly"
 cargo build --package liftmesh-playground --profile playground --target "$wasm"
 rm -rf "$site/assets"
 mkdir -p "$site/assets"
-wasm-bindgen --target web --no-typescript --out-dir "$site/fleet" \
+# The names of functions are a sixth of what a page would fetch.
+wasm-bindgen --target web --no-typescript --remove-name-section --out-dir "$site/fleet" \
     "${CARGO_TARGET_DIR:-target}/$wasm/playground/liftmesh_playground.wasm"
 # The panel's own page is not a part of it.
 cp -r web/. playground/page/. "$site/assets/"

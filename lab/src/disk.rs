@@ -63,9 +63,12 @@ impl Disk {
         record
     }
 
+    pub(super) fn records(&self) -> impl Iterator<Item = &Record> {
+        self.records.values().map(|(record, _)| record)
+    }
+
     pub(super) fn holds(&self, call: &Call) -> bool {
-        let is_it = |record: &Record| record.call == *call && !record.state.is_served();
-        self.records.values().any(|(record, _)| is_it(record))
+        self.records().any(|record| record.call == *call && !record.state.is_served())
     }
 
     /// Whether an open press is on it that this one repeats.

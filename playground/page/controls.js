@@ -1,20 +1,21 @@
 // The controls of the playground: time, the fleet, its nodes, and what breaks.
+import { Breaking, processButtons, saysOf } from "./breaking.js";
+import { Building, EXAMPLES, example, settingsOf } from "./building.js";
 import { Component, html } from "./html.js";
+import { Lesson, Lessons } from "./lessons.js";
 import { Messages } from "./messages.js";
 import { Network } from "./network.js";
 import { LONGEST, encoded } from "./share.js";
 import { PATTERNS, Traffic } from "./traffic.js";
 
 const SPEEDS = [0, 0.01, 0.1, 1, 2, 5, 10, 30, 100, 300, 1000];
-const BUILDINGS = [
-  ["plain", "equal floors"],
-  ["car-park", "car park"],
-];
+const PLAIN = "plain";
+const BUILDINGS = [[PLAIN, "equal floors"], ...Object.entries(EXAMPLES).map(([name, [text]]) => [name, text])];
 const ELECTIONS = ["lowest-ip", "bully", "senior", "ballot", "token-ring"].map((name) => [name, name]);
 const STRATEGIES = ["planner", "collective", "nearest-car", "time-to-idle"].map((name) => [name, name]);
 
 export class Controls extends Component {
-  state = { wish: this.props.settings, link: null };
+  state = { ...this.#wished(this.props.settings), site: this.props.settings.building === null ? PLAIN : "own", link: null };
 
   componentDidMount() {
     this.props.model.onChange(() => this.setState({}));
@@ -38,13 +39,26 @@ export class Controls extends Component {
     event.preventDefault();
     this.#try(() => {
       const { source, make } = this.props;
-      source.replace(make({ ...this.state.wish, steps: [] }));
+      source.replace(make(this.state.settings));
+      this.setState({ lessonEnds: true });
       history.replaceState(null, "", location.pathname + location.hash);
     });
   }
 
   #wish(change) {
-    this.setState(({ wish }) => ({ wish: { ...wish, ...change } }));
+    this.setState(({ wish }) => this.#wished({ ...wish, ...change }));
+  }
+
+  /** What is wished, the settings of a fleet like that, and what is wrong with them, if anything. */
+  #wished(wish) {
+    const settings = settingsOf(wish);
+    return { wish, settings, wrong: this.props.source.wrong(settings) };
+  }
+
+  #choose(site) {
+    const { floors, cars } = this.state.wish;
+    this.setState({ site });
+    this.#wish({ building: site === PLAIN ? null : example(site, floors, cars) });
   }
 
   async #share() {
@@ -56,7 +70,7 @@ export class Controls extends Component {
     await navigator.clipboard?.writeText(link).catch(() => {});
   }
 
-  render({ source }, state) {
+  render({ source, lesson, lessons }, state) {
     const { picture, speed, reached } = source;
     if (picture === null) return null;
     const { nodes } = picture;
@@ -92,7 +106,12 @@ export class Controls extends Component {
         ${picture.violations.length > 0 &&
         html`<p class="banner alarm" role="alert">An invariant was violated. Please report it:
           ${picture.violations[0]}</p>`}
-        <details open>
+        ${lesson !== null && !state.lessonEnds && html`<${Lesson} lesson=${lesson} lessons=${lessons} />`}
+        <details class="break" open onToggle=${(event) => source.watchOrders(event.target.open)}>
+          <summary>Break it</summary>
+          <${Breaking} source=${source} inflict=${this.#inflict} />
+        </details>
+        <details class="nodes">
           <summary>Nodes</summary>
           <ul class="lab-nodes">${nodes.map((node, index) => this.#node(node, index))}</ul>
         </details>
@@ -108,13 +127,25 @@ export class Controls extends Component {
           <summary>Messages</summary>
           ${source.watched !== null && html`<${Messages} source=${source} nodes=${nodes} />`}
         </details>
+        <details class="lessons">
+          <summary>Lessons</summary>
+          <${Lessons} lessons=${lessons} />
+        </details>
         <details class="fleet">
           <summary>New fleet</summary>
           <form class="lab-row" onSubmit=${(event) => this.#begin(event)}>
-            ${this.#number("Cars", "cars", 2, 32)} ${this.#select("Building", "building", BUILDINGS)} ${this.#number("Floors", "floors", 2, 64)}
+            ${this.#number("Cars", "cars", 2, 32)}
+            <label>Building
+              <select name="building" value=${state.site} onChange=${(event) => this.#choose(event.target.value)}>
+                ${BUILDINGS.map(([value, text]) => html`<option key=${value} value=${value}>${text}</option>`)}
+              </select></label>
+            ${state.wish.building === null && this.#number("Floors", "floors", 2, 64)}
             ${this.#number("Passengers a minute", "passengers", 0, 600)} ${this.#select("Traffic", "pattern", PATTERNS)}
             ${this.#number("Seed", "seed", 0, 4294967295)}
             ${this.#select("Election", "election", ELECTIONS)} ${this.#select("Dispatch", "strategy", STRATEGIES)}
+            ${state.wish.building !== null &&
+            html`<${Building} building=${state.settings.building} wrong=${state.wrong}
+              onChange=${(building) => { this.setState({ site: "own" }); this.#wish({ building }); }} />`}
             <button type="submit">Start</button>
           </form>
         </details>
@@ -124,19 +155,12 @@ export class Controls extends Component {
 
   #node(node, index) {
     const { source } = this.props;
-    const says = node.hung ? "hung" : node.suspended ? "frozen" : node.running ? node.node_state : "stopped";
     return html`
       <li key=${node.name} class="lab-row" aria-label=${`Node ${node.name}`}>
         <strong>${node.name}</strong>
-        <span class="says">${says}</span>
+        <span class="says">${saysOf(node)}</span>
         <span class="acts">
-          ${node.running || node.suspended
-            ? html`<button type="button" onClick=${() => this.#inflict({ kill: index })}>Kill</button>`
-            : html`<button type="button" onClick=${() => this.#inflict({ "clear-hang": index }, { restart: index })}>
-                ${node.hung ? "Clear and start" : "Start"}</button>`}
-          ${node.suspended
-            ? html`<button type="button" onClick=${() => this.#inflict({ resume: index })}>Resume</button>`
-            : html`<button type="button" disabled=${!node.running} onClick=${() => this.#inflict({ suspend: index })}>Freeze</button>`}
+          ${processButtons(node, index, this.#inflict)}
           ${this.#toggle("Network", node.isolated, (on) => ({ "network-cut": [index, on] }))}
           ${this.#toggle("Panel line", node.line_cut, (on) => ({ "line-cut": [index, on] }))}
           ${this.#toggle("Motor", node.stuck, (on) => ({ motor: [index, on ? "stuck" : null] }))}

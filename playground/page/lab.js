@@ -39,7 +39,10 @@ export class LabSource extends Source {
   watched = null;
   /** These messages, or null: those of `liftmesh-playground`. */
   messages = null;
+  /** What every node knows of the calls: the orders of `liftmesh-playground`; null if nobody looks. */
+  orders = null;
   #fleet;
+  #showsOrders = true;
   #isWatching = false;
   #drawn = null;
   #shown = -Infinity;
@@ -107,6 +110,7 @@ export class LabSource extends Source {
   show() {
     const now = performance.now();
     this.picture = JSON.parse(this.#fleet.picture(this.viewpoint));
+    this.orders = this.#showsOrders ? JSON.parse(this.#fleet.orders()) : null;
     this.#measure(now);
     this.#watch();
     this.#shown = now;
@@ -227,6 +231,17 @@ export class LabSource extends Source {
   watch(isOn) {
     this.watched = isOn ? SPAN_S : null;
     this.show();
+  }
+
+  /** Shows what every node knows of the calls too, or not any more. */
+  watchOrders(isOn) {
+    this.#showsOrders = isOn;
+    this.show();
+  }
+
+  /** Why no fleet can be made of these settings; nothing if one can. */
+  wrong(settings) {
+    return this.#fleet.constructor.wrong(JSON.stringify(settings));
   }
 
   /** A drawing of the watched messages, as SVG; nothing if there are none. */

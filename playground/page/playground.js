@@ -4,12 +4,13 @@ import { mount } from "./app.js";
 import { Controls } from "./controls.js";
 import { html, render } from "./html.js";
 import { LabSource } from "./lab.js";
+import { lessonsFor } from "./lessons.js";
 import { decoded } from "./share.js";
 
 const DEFAULTS = {
   cars: 4,
   floors: 8,
-  building: "plain",
+  building: null,
   seed: 1,
   election: "lowest-ip",
   strategy: "planner",
@@ -19,11 +20,14 @@ const DEFAULTS = {
 };
 
 async function begin() {
-  await init({ module_or_path: new URL("../fleet/liftmesh_playground_bg.wasm", import.meta.url) });
+  const [{ lessons, lesson, isUnknown }] = await Promise.all([
+    lessonsFor(location.search),
+    init({ module_or_path: new URL("../fleet/liftmesh_playground_bg.wasm", import.meta.url) }),
+  ]);
   let settings = DEFAULTS;
-  let wrong = null;
+  let wrong = isUnknown ? "There is no such lesson: this is the default fleet." : null;
   try {
-    settings = { ...DEFAULTS, ...(await decoded(location.search)) };
+    settings = { ...DEFAULTS, ...(lesson?.settings ?? (await decoded(location.search))) };
   } catch {
     wrong = "The link to this run is damaged: this is the default fleet.";
   }
@@ -38,7 +42,8 @@ async function begin() {
   const source = new LabSource(fleet);
   const model = mount(document.getElementById("app"), source);
   render(
-    html`<${Controls} source=${source} model=${model} settings=${settings} make=${(to) => new Fleet(JSON.stringify(to))} />`,
+    html`<${Controls} source=${source} model=${model} settings=${settings} lesson=${lesson} lessons=${lessons}
+      make=${(to) => new Fleet(JSON.stringify(to))} />`,
     document.getElementById("controls"),
   );
   if (wrong !== null) model.say("alarm", wrong);

@@ -12,9 +12,9 @@ export const PATTERNS = [
 ];
 
 const MEANINGS = {
-  up: "nearly everybody comes in at floor 0",
+  up: "nearly everybody comes in at the lowest floor",
   lunch: "as many come in as go out",
-  down: "nearly everybody goes out at floor 0",
+  down: "nearly everybody goes out at the lowest floor",
   inter: "everybody goes from one upper floor to another",
 };
 

@@ -9,7 +9,10 @@
 //! Nothing here reads a clock: the page says how much time passes. The same settings and the same
 //! acts at the same times give the same run, which is how a run is shared.
 
+#[cfg(test)]
+mod lessons;
 mod messages;
+mod orders;
 #[cfg(target_family = "wasm")]
 mod page;
 mod passengers;
@@ -18,33 +21,35 @@ mod picture;
 use std::sync::Arc;
 use std::time::Duration;
 
-use elevator_driver::vocabulary::{FloorCountError, show_labels_here};
+use elevator_driver::vocabulary::{BuildingError, FloorCountError, show_labels_here};
 use elevator_driver::{Building, Floor, FloorCount};
 use elevator_fleet::dispatch::{Kinematics, Strategy};
 use elevator_fleet::election::ElectionSettings;
-use elevator_fleet::json::{BuildingForm, LandingForm, ServedForm, front};
+use elevator_fleet::json::BuildingForm;
 use elevator_fleet::wire::Protocol;
 use elevator_simulator::building::Pattern;
 use liftmesh_api::Flights;
 use liftmesh_lab::trace::{self, Trace, Window};
-use liftmesh_lab::{Act, Fault, Step, World, WorldError, WorldSettings, machine_name};
+use liftmesh_lab::{Act, Fault, Step, World, WorldError, WorldSettings};
 use serde::{Deserialize, Serialize};
 
 pub use self::messages::{Kind, Messages, Way};
+use self::orders::Watch;
+pub use self::orders::{Knowledge, Orders, Row};
 pub use self::passengers::Demand;
 use self::passengers::Passengers;
 pub use self::picture::{Conditions, Event, NodePicture, Picture};
 
 /// What a run is made of.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Settings {
     /// The number of nodes with a car each, 2 to 32.
     pub cars: usize,
-    /// The number of floors, 2 to 64, of a building without names.
+    /// The number of floors, 2 to 64, if they are equal and every car serves them.
     pub floors: u8,
-    /// Which building it is.
-    pub building: Site,
+    /// The building, if it is another one; it has 2 to 64 floors too.
+    pub building: Option<BuildingForm>,
     /// The seed of everything.
     pub seed: u64,
     /// The election protocol.
@@ -57,47 +62,6 @@ pub struct Settings {
     pub pattern: Pattern,
     /// What was done to it, for a run that is replayed.
     pub steps: Vec<Step<Input>>,
-}
-
-/// The buildings that can be chosen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Site {
-    /// Equal floors, which every car serves.
-    #[default]
-    Plain,
-    /// Floors B2 B1 G 1 … 8; only the last car goes below G.
-    CarPark,
-}
-
-impl Site {
-    fn building(self, cars: usize) -> Option<BuildingForm> {
-        const LABELS: [&str; 11] = ["B2", "B1", "G", "1", "2", "3", "4", "5", "6", "7", "8"];
-        const HEIGHTS: [f64; 11] = [0.0, 2.8, 5.8, 10.0, 13.2, 16.4, 19.6, 22.8, 26.0, 29.2, 32.4];
-        let floors = LABELS.iter().zip(HEIGHTS);
-        let named = |car: usize| machine_name(u8::try_from(car).unwrap_or(u8::MAX));
-        let served = |car: usize| ServedForm {
-            doors: front(),
-            name: named(car).map(|name| name.to_string()).unwrap_or_default(),
-            serves: LABELS[if car + 1 == cars { 0 } else { 2 }..]
-                .iter()
-                .map(|it| (*it).into())
-                .collect(),
-        };
-        match self {
-            Self::Plain => None,
-            Self::CarPark => Some(BuildingForm {
-                floors: floors
-                    .map(|(label, height)| LandingForm {
-                        label: (*label).to_owned(),
-                        height,
-                        doors: front(),
-                    })
-                    .collect(),
-                cars: (0..cars).map(served).collect(),
-            }),
-        }
-    }
 }
 
 /// What somebody does to a run.
@@ -137,7 +101,7 @@ impl Default for Settings {
         Self {
             cars: 4,
             floors: 8,
-            building: Site::default(),
+            building: None,
             seed: 1,
             election: Protocol::LowestIp,
             strategy: Strategy::default(),
@@ -145,6 +109,44 @@ impl Default for Settings {
             pattern: Pattern::Lunch,
             steps: Vec::new(),
         }
+    }
+}
+
+impl Settings {
+    /// Reads them from JSON. Their steps name floors by the labels of their building, which this
+    /// thread shows from here on.
+    ///
+    /// # Errors
+    /// It is not the JSON of settings, or there can be no such building.
+    pub fn from_json(json: &str) -> Result<Self, Error> {
+        #[derive(Deserialize)]
+        struct Site {
+            #[serde(default)]
+            building: Option<BuildingForm>,
+        }
+        let Site { building } = serde_json::from_str(json)?;
+        show_labels_here(building.map(Building::try_from).transpose()?.map(Arc::new));
+        Ok(serde_json::from_str(json)?)
+    }
+
+    /// The building, if a run can be made of these settings.
+    fn check(&self) -> Result<Building, Error> {
+        within("cars", self.cars as u64, 2, 32)?;
+        within("passengers", self.passengers.into(), 0, Demand::MOST.into())?;
+        let building = match self.building.clone() {
+            Some(form) => Building::try_from(form)?,
+            None => FloorCount::try_from(self.floors)?.into(),
+        };
+        let floors = building.floors();
+        within("floors", floors.get().into(), 2, 64)?;
+        for (index, step) in self.steps.iter().enumerate() {
+            let before = index.checked_sub(1).and_then(|before| self.steps.get(before));
+            let is_late = before.is_some_and(|before| before.at > step.at);
+            if is_late || !step.act.fits(self.cars, floors) {
+                return Err(Error::Step(index + 1));
+            }
+        }
+        Ok(building)
     }
 }
 
@@ -157,6 +159,12 @@ pub enum Error {
     /// No shaft has this many floors.
     #[error(transparent)]
     Floors(#[from] FloorCountError),
+    /// There can be no such building.
+    #[error(transparent)]
+    Building(#[from] BuildingError),
+    /// They are no settings.
+    #[error("the settings: {0}")]
+    Json(#[from] serde_json::Error),
     /// A step names a node or a floor that is not there, or comes before the one above it.
     #[error("step {0} of the run is impossible")]
     Step(usize),
@@ -169,6 +177,8 @@ pub enum Error {
 #[derive(Debug)]
 pub struct Playground {
     settings: Settings,
+    /// The building whose floors have labels of their own, if it is one.
+    labels: Option<Arc<Building>>,
     world: World,
     passengers: Passengers,
     /// What somebody has done to it so far, passengers left out.
@@ -181,6 +191,7 @@ pub struct Playground {
     flights: Flights,
     /// How many reports of nodes have been shown, and of which node.
     shown: (u64, Option<usize>),
+    watch: Watch,
 }
 
 impl Playground {
@@ -189,28 +200,11 @@ impl Playground {
     /// # Errors
     /// A setting is out of its range or not known, or a step of the run is impossible.
     pub fn new(settings: Settings) -> Result<Self, Error> {
-        let cars = settings.cars as u64;
-        within("cars", cars, 2, 32)?;
-        within("floors", settings.floors.into(), 2, 64)?;
-        let form = settings.building.building(settings.cars);
-        let building = match form.clone() {
-            Some(form) => Building::try_from(form).map_err(WorldError::from)?,
-            None => FloorCount::try_from(settings.floors)?.into(),
-        };
-        let (floors, building) = (building.floors(), Arc::new(building));
-        show_labels_here(form.is_some().then(|| Arc::clone(&building)));
-        within("passengers", settings.passengers.into(), 0, Demand::MOST.into())?;
-        for (index, step) in settings.steps.iter().enumerate() {
-            let before = index.checked_sub(1).and_then(|before| settings.steps.get(before));
-            if before.is_some_and(|before| before.at > step.at)
-                || !step.act.fits(settings.cars, floors)
-            {
-                return Err(Error::Step(index + 1));
-            }
-        }
+        let building = Arc::new(settings.check()?);
+        let floors = building.floors();
         let mut world = World::new(WorldSettings {
             floors,
-            building: form,
+            building: settings.building.clone(),
             election: ElectionSettings::of(settings.election),
             strategy: settings.strategy,
             // A page has better things to do than to read what it has just written.
@@ -219,9 +213,10 @@ impl Playground {
         })?;
         world.start_all();
         let demand = Demand { passengers: settings.passengers, pattern: settings.pattern };
-        let passengers = Passengers::new(settings.seed, building, demand);
+        let passengers = Passengers::new(settings.seed, Arc::clone(&building), demand);
         let planned = settings.steps.iter().rev().cloned().collect();
-        Ok(Self {
+        let run = Self {
+            labels: settings.building.is_some().then_some(building),
             settings,
             world,
             passengers,
@@ -230,7 +225,16 @@ impl Playground {
             look_at: LOOK,
             flights: Flights::new(Kinematics::default()),
             shown: (0, None),
-        })
+            watch: Watch::default(),
+        };
+        run.show_labels();
+        Ok(run)
+    }
+
+    /// From here on this thread reads and writes floors as they are labelled here: another run may
+    /// have another building.
+    pub fn show_labels(&self) {
+        show_labels_here(self.labels.clone());
     }
 
     /// Lets time pass. How it is cut into pieces makes no difference.
@@ -300,6 +304,11 @@ impl Playground {
         let picture = Picture::of(&self.world, from, &self.flights, &self.passengers, since);
         self.shown = (self.world.report_count(), from.or(of));
         picture
+    }
+
+    /// Which node knows of which call.
+    pub fn orders(&mut self) -> Orders {
+        self.watch.orders(&self.world)
     }
 
     /// From here on messages are recorded, or not any more.

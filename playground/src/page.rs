@@ -23,9 +23,13 @@ impl Fleet {
     /// The settings are not JSON, or no run can be made of them; the text says why.
     #[wasm_bindgen(constructor)]
     pub fn new(settings: &str) -> Result<Self, String> {
-        let settings: Settings =
-            serde_json::from_str(settings).map_err(|wrong| format!("the settings: {wrong}"))?;
-        Playground::new(settings).map(Self).map_err(|wrong| wrong.to_string())
+        let run = Settings::from_json(settings).and_then(Playground::new);
+        run.map(Self).map_err(|wrong| wrong.to_string())
+    }
+
+    /// Why no fleet can be made of these settings; nothing if one can.
+    pub fn wrong(settings: &str) -> Option<String> {
+        Settings::from_json(settings).and_then(|it| it.check()).err().map(|it| it.to_string())
     }
 
     /// Lets this many seconds pass, 60 at most.
@@ -40,6 +44,7 @@ impl Fleet {
     /// # Errors
     /// It is nothing that can be done, or names what is not there.
     pub fn act(&mut self, act: &str) -> Result<(), String> {
+        self.0.show_labels();
         let act = serde_json::from_str(act).map_err(|wrong| format!("the act: {wrong}"))?;
         let is_done = self.0.act(act);
         let wrong = "there is no such node or floor, or there are too many passengers";
@@ -48,11 +53,19 @@ impl Fleet {
 
     /// What there is to see, as JSON: see [`Playground::picture`].
     pub fn picture(&mut self, node: usize) -> String {
+        self.0.show_labels();
         json(&self.0.picture(node))
+    }
+
+    /// Which node knows of which call, as JSON: see [`Playground::orders`].
+    pub fn orders(&mut self) -> String {
+        self.0.show_labels();
+        json(&self.0.orders())
     }
 
     /// The settings that replay the run so far, as JSON.
     pub fn run(&self) -> String {
+        self.0.show_labels();
         json(&self.0.run())
     }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use elevator_driver::{Building, Button, DoorState, Floor};
+use elevator_driver::{Building, Button, DoorState, Entrance, Floor, Side};
 use elevator_fleet::model::{Call, HallCall};
 use elevator_simulator::building::{Pattern, SplitMix64};
 use elevator_simulator::car::PERSONS;
@@ -110,22 +110,31 @@ impl Passengers {
             presses.extend(boarding.remove().into_iter().map(press));
         }
         if self.next <= now {
-            presses.extend(self.arrive(world.size()));
+            presses.extend(self.arrive(world));
             self.next = self.after(now);
         }
         presses
     }
 
     /// Somebody comes to a landing, and presses at the panel of any node.
-    fn arrive(&mut self, nodes: usize) -> Option<Act> {
+    fn arrive(&mut self, world: &World) -> Option<Act> {
         let trip = self.demand.pattern.trip(self.building.floors(), &mut self.random);
-        let node = usize::from(self.random.below(u8::try_from(nodes).unwrap_or(u8::MAX)));
+        let node = usize::from(self.random.below(u8::try_from(world.size()).unwrap_or(u8::MAX)));
         let (from, to) = trip?;
-        let direction = from.direction_to(to)?;
+        let rear = Entrance { floor: from, side: Side::Rear };
+        let has_rear = self.building.has(rear);
+        let at = if has_rear && self.random.below(2) == 0 { rear } else { from.into() };
+        let rides =
+            |car, at| [at, to.into()].iter().all(|it| self.building.door(car, *it).is_some());
+        let mut cars = (0..world.size()).map(|node| world.name(node).as_str());
         // Where not every car goes, passengers say at a kiosk where they want to.
-        let is_restricted = [from, to].into_iter().any(|floor| self.building.is_restricted(floor));
-        let call = HallCall::to(from, to).filter(|_| is_restricted);
-        let call = call.unwrap_or(HallCall::new(from, direction));
+        let call = if cars.clone().all(|car| rides(car, at)) {
+            HallCall::at(at, from.direction_to(to)?)
+        } else if cars.any(|car| rides(car, from.into())) {
+            HallCall::to(from, to)?
+        } else {
+            return None;
+        };
         let waiting = self.waiting.entry(call).or_default();
         if waiting.len() >= MOST_WAITING {
             return None;
@@ -133,7 +142,7 @@ impl Passengers {
         waiting.push(to);
         Some(match call.to {
             Some(to) => Act::Request { node, from, to },
-            None => Act::Press { node, button: Button::Hall(from, direction) },
+            None => Act::Press { node, button: Button::hall(at, call.direction) },
         })
     }
 
@@ -157,7 +166,7 @@ impl Passengers {
             let room = PERSONS.saturating_sub(riders).min(waiting.len());
             let left = waiting.split_off(room);
             if !left.is_empty() {
-                let button = Button::Hall(call.floor, call.direction);
+                let button = Button::hall(call.entrance(), call.direction);
                 self.boarding.entry(at + FULL).or_default().push((node, button));
                 self.waiting.insert(*call, left);
             }

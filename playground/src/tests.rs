@@ -98,6 +98,62 @@ fn impossible_settings_are_refused_with_a_reason() {
     assert!(run.run().steps.is_empty());
 }
 
+const CAR_PARK: &str = r#"{
+    "cars": 3, "passengers": 60, "pattern": "lunch",
+    "building": {
+        "floors": [
+            { "label": "B1", "height": 0, "doors": ["rear"] },
+            { "label": "G", "height": 2.8, "doors": ["front", "rear"] },
+            { "label": "1", "height": 7 }
+        ],
+        "cars": [
+            { "name": "A", "serves": ["G", "1"], "doors": ["front", "rear"] },
+            { "name": "B", "serves": ["G", "1"], "doors": ["front", "rear"] },
+            { "name": "C", "serves": ["B1", "G", "1"], "doors": ["front", "rear"] }
+        ]
+    },
+    "steps": [
+        { "at_ns": 5000000000, "do": { "press": { "node": 0, "button": { "kind": "car", "floor": "G" } } } },
+        { "at_ns": 90000000000, "do": { "traffic": { "passengers": 60, "pattern": "inter" } } }
+    ]
+}"#;
+
+/// A building is shared with its run, and passengers come at all of its entrances.
+#[test]
+fn a_run_in_another_building_is_shared() {
+    let mut run = Settings::from_json(CAR_PARK).and_then(Playground::new).expect("a run");
+    // The labels of another building are shown meanwhile.
+    let _other = Playground::new(small()).expect("a run");
+    run.show_labels();
+    run.advance(Duration::from_mins(3));
+    let shared = serde_json::to_string(&run.run()).expect("it is JSON");
+    drop(Playground::new(small()));
+    let mut again = Settings::from_json(&shared).and_then(Playground::new).expect("a run");
+    assert_eq!(again.run(), run.run());
+    again.advance(run.world().now());
+    assert_eq!(again.world().fingerprint(), run.world().fingerprint());
+    let calls: BTreeSet<_> = run.world().services().iter().map(|it| it.call.to_string()).collect();
+    for call in ["hall G rear up", "hall 1 down", "hall B1 to 1", "hall 1 to B1"] {
+        assert!(calls.contains(call), "{call}: {calls:?}");
+    }
+    assert_eq!(run.world().violations(), []);
+}
+
+#[test]
+fn a_building_that_can_not_be_is_refused_as_a_node_refuses_it() {
+    let cases = [
+        (r#""serves": ["B1", "G", "1"]"#, r#""serves": ["G", "1"]"#, "no car serves floor \"B1\""),
+        (r#""height": 7"#, r#""height": 2"#, "must be above the one before it"),
+        (r#""label": "1""#, r#""label": "G""#, "another floor is labelled \"G\" too"),
+        (r#""serves": ["G", "1"]"#, r#""serves": ["G", "2"]"#, "there is no floor \"2\""),
+    ];
+    for (from, to, reason) in cases {
+        let wrong = Settings::from_json(&CAR_PARK.replacen(from, to, 1));
+        let wrong = wrong.and_then(Playground::new).expect_err(reason).to_string();
+        assert!(wrong.contains(reason), "{wrong}");
+    }
+}
+
 #[test]
 fn messages_are_shown_and_drawn_while_they_are_watched() {
     let mut run = Playground::new(small()).expect("a run");

@@ -18,6 +18,7 @@ const MOST_BYTES: f64 = 1024.0 * 1024.0;
 /// A served playground and a browser.
 struct Playground {
     browser: Browser,
+    address: String,
     _server: Process,
     _directory: TempDir,
 }
@@ -37,9 +38,16 @@ impl Playground {
         let log = directory.path().join("server.log");
         let server = Process::start("the playground", command, log).expect("a process");
         let address = address(&server);
-        browser.open(&address);
-        browser.wait_for(".lab-nodes li");
-        Some(Self { browser, _server: server, _directory: directory })
+        let playground = Self { browser, address, _server: server, _directory: directory };
+        playground.follow("");
+        Some(playground)
+    }
+
+    /// Opens it with this query.
+    fn follow(&self, query: &str) {
+        self.browser.open(&format!("{}{query}", self.address));
+        self.browser.wait_for(".lab-nodes li");
+        self.open_part("nodes");
     }
 
     fn wait_for_state(&self, node: &str, state: &str) {
@@ -90,6 +98,13 @@ impl Playground {
         self.browser.click(&format!(".lab details.{name} summary"));
     }
 
+    /// Leaves room for the page below: what is not on the screen has no text.
+    fn close_parts(&self) {
+        for name in ["fleet", "break"] {
+            self.browser.click(&format!(".lab details.{name}[open] summary"));
+        }
+    }
+
     /// Lets time pass at this speed.
     fn set_speed(&self, times: &str) {
         let step = ["0", "0.01", "0.1", "1", "2", "5", "10", "30", "100", "300", "1000"]
@@ -115,6 +130,7 @@ impl Playground {
             return says.filter((one) => one === 'master').length === 1
                 && says.filter((one) => one.startsWith('slave')).length === 2";
         self.browser.wait("a master and two slaves", settled);
+        self.close_parts();
     }
 
     /// The name of the node that is master.
@@ -263,6 +279,7 @@ fn a_shared_link_leads_to_the_same_run() {
 
     browser.open(same["link"].as_str().expect("a link"));
     browser.wait_for(&row("D"));
+    playground.open_part("nodes");
     playground.open_part("network");
     playground.open_part("traffic");
     playground.set_speed("10");
@@ -288,12 +305,87 @@ fn the_playground_fits_a_phone() {
     let Some(playground) = Playground::open(Look::PHONE) else { return };
     let browser = &playground.browser;
     playground.wait_for_state("D", "slave");
-    for part in ["network", "traffic", "messages", "fleet"] {
+    for part in ["network", "traffic", "lessons", "fleet", "messages"] {
         playground.open_part(part);
     }
+    playground.set(".fleet [name=building]", "car-park");
+    browser.wait_for(".building");
     browser.wait_for_text(".lab-legend", "beacon");
     super::assert_that_it_fits(browser, "the playground");
     super::shot(browser, "playground");
+}
+
+#[test]
+fn a_building_is_edited_and_shared() {
+    let Some(playground) = Playground::open(Look::DESKTOP) else { return };
+    let browser = &playground.browser;
+    playground.open_part("fleet");
+    playground.set(".fleet [name=building]", "car-park");
+    let field = |label: &str| format!(".building [aria-label=\"{label}\"]");
+    let height = field("Height of floor G, in metres");
+    playground.set(&height, "2");
+    browser.wait_for_text(".lab .wrong", "floor \"G\" must be above the one before it");
+    playground.click_text(".fleet", "Start");
+    browser.wait_for_text(".notices", "must be above the one before it");
+    playground.set(&height, "6");
+    browser
+        .wait("nothing is wrong", "return document.querySelector('.lab .wrong').innerText === ''");
+    playground.set(&field("Label of floor 3 from below"), "Lobby");
+    browser.click(&field("Remove floor 8"));
+    browser.click(&field("Add a floor at the top"));
+    browser.click(&field("Car A serves floor B1"));
+    playground.set(".fleet [name=passengers]", "0");
+    playground.click_text(".fleet", "Start");
+    browser.wait_for("[data-call=car-A-B1]");
+
+    playground.close_parts();
+    playground.set_speed("10");
+    browser.click("[data-call=car-A-B1]");
+    browser.open_page("events");
+    browser.wait_for_text(".events", "Car call, A to floor B1: served by A");
+    browser.click(".lab .share");
+    browser.wait_for(".lab input[name=link]");
+    let link = browser.evaluate("return document.querySelector('.lab input[name=link]').value");
+    browser.open(link.as_str().expect("a link"));
+    browser.wait_for_text(".events", "Car call, A to floor B1");
+    browser.open_page("bank");
+    browser.wait_for("[data-call=car-D-Lobby]");
+    browser.wait_until_gone("[data-call=car-B-B1]");
+    playground.assert_that_all_invariants_hold();
+}
+
+/// F14, with the hand instead of steps after the lesson has ended.
+#[test]
+fn a_lesson_shows_what_each_store_holds() {
+    let Some(playground) = Playground::open(Look::DESKTOP) else { return };
+    let browser = &playground.browser;
+    playground.follow("?lesson=f14");
+    browser.wait_for_text(".lesson", "F14: two networks become one");
+    let cells = |of: &str, cells: [&str; 4]| {
+        let row = format!(".store [data-call-of={of}]");
+        let wait = format!(
+            "return [...document.querySelectorAll('{row} td .hidden')]
+                .map((one) => one.innerText).join() === '{}'",
+            cells.join(",")
+        );
+        browser.wait(&format!("{of}: {cells:?}"), &wait);
+    };
+    playground.set_speed("2");
+    cells("hall-6-down", ["on disk"; 4]);
+    browser.wait_for_text("[data-call-of=hall-6-down] .lamp", "lit");
+    cells("hall-6-down", ["served", "served", "on disk", "on disk"]);
+    cells("hall-3-up", ["unknown", "unknown", "on disk", "on disk"]);
+    cells("hall-3-up", ["served"; 4]);
+
+    let side = |node: char| format!(".store button.side[aria-label^='Node {node}']");
+    browser.write(&side('D'), super::browser::ENTER);
+    playground.wait_for_state("D", "master");
+    playground.set_speed("1");
+    browser.click("[data-call=hall-7-down]");
+    cells("hall-7-down", ["on disk", "on disk", "on disk", "unknown"]);
+    browser.click(".lab .heal");
+    playground.wait_for_state("D", "slave");
+    playground.assert_that_all_invariants_hold();
 }
 
 /// In a fleet that was made by the form: every switch of a node's row, one after the other, and each time the car serves again.

@@ -6,6 +6,7 @@ use std::time::Duration;
 use elevator_driver::{Button, FloorCount, LampSet};
 use elevator_fleet::model::{Call, NodeId};
 use elevator_fleet::node::{Node, Report, Status};
+use elevator_fleet::store::Record;
 use elevator_fleet::wire::NodeState;
 use elevator_simulator::SimulatedCar;
 
@@ -88,6 +89,11 @@ impl World {
     #[must_use]
     pub fn node(&self, node: usize) -> Option<&Node> {
         self.machines[node].node()
+    }
+
+    /// What is on the disk of a node, open and served, whether or not its process runs.
+    pub fn on_disk(&self, node: usize) -> impl Iterator<Item = &Record> {
+        self.machines[node].disk.records()
     }
 
     /// The status of a node as its operator would see it, while its process runs and is not
