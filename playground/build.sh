@@ -34,11 +34,13 @@ echo "compiling the fleet to WebAssembly"
 cargo build --package liftmesh-playground --profile playground --target "$wasm"
 rm -rf "$site/assets"
 mkdir -p "$site/assets"
-wasm-bindgen --target web --no-typescript --out-dir "$site/fleet" \
+wasm-bindgen --target web --no-typescript --remove-name-section --out-dir "$site/fleet" \
     "${CARGO_TARGET_DIR:-target}/$wasm/playground/liftmesh_playground.wasm"
 # The panel's own page is not a part of it.
 cp -r web/. playground/page/. "$site/assets/"
-mv "$site/assets/index.html" "$site/index.html"
+mv "$site"/assets/{index,race}.html "$site/"
+mkdir -p "$site/dispatchers"
+cp integrations/dispatchers/*.{js,d.ts} "$site/dispatchers/"
 rm -f "$site"/assets/{main,live}.js
 find "$site/assets" "$site/fleet" -type f ! -name '*.gz' -exec gzip --best --keep --force {} +
 echo "$site/index.html"

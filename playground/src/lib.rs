@@ -14,6 +14,7 @@ mod messages;
 mod page;
 mod passengers;
 mod picture;
+mod race;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,6 +35,9 @@ pub use self::messages::{Kind, Messages, Way};
 pub use self::passengers::Demand;
 use self::passengers::Passengers;
 pub use self::picture::{Conditions, Event, NodePicture, Picture};
+pub use self::race::{
+    Figure, Interval, Lane, Program, Race, RaceError, RaceSettings, Standing, Verdict,
+};
 
 /// What a run is made of.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

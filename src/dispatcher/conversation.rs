@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process_group, nice};
 use tracing::warn;
 
-use super::{Command, Fault, Place, message};
+use super::{Command, Fault, Place, lines};
 use crate::bucket::Bucket;
 
 pub(super) const LONGEST_LINE: u64 = 1 << 20;
@@ -100,7 +100,7 @@ impl Conversation {
             let line = self.answer(until)?;
             if !self.has_greeted {
                 // Whatever else it says, its lines would be out of step.
-                message::check_greeting(&line).map_err(|fault| Fault::Ended(fault.to_string()))?;
+                lines::check_greeting(&line).map_err(|fault| Fault::Ended(fault.to_string()))?;
                 self.has_greeted = true;
             }
         }
