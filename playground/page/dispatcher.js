@@ -15,6 +15,12 @@ export class Editor extends Component {
   state = { example: EXAMPLES[0], reference: null, says: "" };
   #area = createRef();
   #numbers = createRef();
+  #fault = createRef();
+
+  /** On a phone the fault may be out of sight. */
+  componentDidUpdate({ fault }) {
+    if (fault !== this.props.fault) this.#fault.current?.scrollIntoView({ block: "nearest" });
+  }
 
   #say(says) {
     this.setState({ says });
@@ -82,7 +88,7 @@ export class Editor extends Component {
         ></textarea>
       </div>
       ${fault !== null &&
-      html`<p class="banner alarm fault" role="alert">
+      html`<p ref=${this.#fault} class="banner alarm fault" role="alert">
         ${fault.line !== null && html`<button type="button" onClick=${() => this.#goTo(fault.line)}>Line ${fault.line}</button> `}
         <span>${fault.text}</span></p>`}
       <details class="reference" onToggle=${this.#open}>

@@ -20,13 +20,13 @@ const [WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT] = [480, 300, 62, 52, 12, 14];
 
 export function Figures({ standing: { figures, lanes, seeds, passengers }, names, isDone }) {
   const saturated = lanes.map(({ saturated: count, reason }, lane) => count > 0 &&
-    html`<p class="verdict">${names[lane]} could not keep up in ${count} of ${plural(seeds, "seed")}: ${REASONS[reason]}. A
+    html`<p>${names[lane]} could not keep up in ${count} of ${plural(seeds, "seed")}: ${REASONS[reason]}. A
       saturated bank has no averages, and nothing to compare.</p>`);
   return html`
     ${saturated}
     ${figures.length > 0 && html`<table class="figures">
       <caption class="dim">Means over ${plural(seeds, "seed")} with ${plural(passengers, "passenger")}; below each its 95 % interval</caption>
-      <thead><tr><td></td>${names.map((name, lane) => html`<th scope="col"><span class=${`key lane-${lane}`}></span>${name}</th>`)}
+      <thead><tr>${names.map((name, lane) => html`<th scope="col"><span class=${`key lane-${lane}`}></span>${name}</th>`)}
         <th scope="col">Difference</th></tr></thead>
       ${figures.map((figure) => html`<tbody key=${figure.name}>${rows(figure, names, seeds, isDone)}</tbody>`)}
     </table>
@@ -43,10 +43,10 @@ function rows({ name, lanes, difference, verdict }, names, seeds, isDone) {
   const winner = { first: names[0], second: names[1] }[verdict];
   const says = winner !== undefined
     ? html`<strong>${winner} is better</strong> by ${number(Math.abs(difference.mean))} ${unit}`
-    : verdict === "same" ? `The same in all ${seeds} seeds` : `No difference shown by ${plural(seeds, "seed")}`;
+    : verdict === "same" ? `the same in all ${seeds} seeds` : `no difference shown by ${plural(seeds, "seed")}`;
   return html`
-    <tr><th scope="row">${title}</th>${lanes.map((lane) => cell(lane, number))}${cell(difference, signed)}</tr>
-    <tr class="verdict ${winner === undefined ? "open" : "decided"}"><td colspan="4">${isDone ? says : "Verdict after the last seed"}</td></tr>
+    <tr><th scope="rowgroup" colspan="3" class="verdict">${title}: ${isDone ? says : "a verdict after the last seed"}</th></tr>
+    <tr>${lanes.map((lane) => cell(lane, number))}${cell(difference, signed)}</tr>
   `;
 }
 
@@ -67,7 +67,7 @@ export function Curves({ standing: { lanes }, names }) {
         <line x1=${LEFT} x2=${WIDTH - RIGHT} y1=${y(percent)} y2=${y(percent)} />
         <text x=${LEFT - 6} y=${y(percent) + 4} text-anchor="end">${percent} %</text>`)}
       ${ticks.map((tick) => html`<text x=${x(tick)} y=${HEIGHT - BOTTOM + 20} text-anchor="middle">${tick}</text>`)}
-      <text x=${(LEFT + WIDTH - RIGHT) / 2} y=${HEIGHT - 8} text-anchor="middle">passengers who waited at most … s</text>
+      <text x=${(LEFT + WIDTH - RIGHT) / 2} y=${HEIGHT - 8} text-anchor="middle">share who waited at most so many seconds</text>
       ${lanes.map(({ waits }, lane) => html`<polyline class=${`lane-${lane}`} points=${path(waits)} />`)}
     </svg>
   `;

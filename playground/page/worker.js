@@ -23,9 +23,6 @@ let program = null;
 let told = 0;
 let sayings = 0;
 
-/** A mistake that no line of the program throws. */
-class Mistake extends Error {}
-
 self.onmessage = async ({ data }) => {
   text = data.program.replace(/^#!/, "//");
   try {
@@ -39,7 +36,8 @@ self.onmessage = async ({ data }) => {
     post({ isDone: true });
   } catch (error) {
     // An error of the program, of what it wrote, or of the settings.
-    post({ fault: { text: error instanceof Mistake ? error.message : String(error), line: lineOf(error) } });
+    const line = lineOf(error);
+    post({ fault: { text: line === null ? error.message ?? String(error) : String(error), line } });
   }
 };
 
@@ -53,7 +51,7 @@ globalThis.liftmesh_ask = (line, isFirst) => {
   }
   if (answers.length === 1) return answers[0];
   const wrote = answers.length === 0 ? "no line" : `${answers.length} lines`;
-  throw new Mistake(`The program wrote ${wrote} when it read ${line.slice(0, 60)}… It has to write one line \
+  throw new Error(`The program wrote ${wrote} when it read ${line.slice(0, 60)}… It has to write one line \
 for each that it reads, before its handler returns: not after an await, a promise or a timer.`);
 };
 

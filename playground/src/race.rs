@@ -236,11 +236,17 @@ impl Interval {
         let mean = values.iter().sum::<f64>() / count;
         let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
         // The quantile, by the expansion of Cornish and Fisher.
-        let quantile = Z
-            + (Z.powi(3) + Z) / (4.0 * freedom)
-            + (5.0 * Z.powi(5) + 16.0 * Z.powi(3) + 3.0 * Z) / (96.0 * freedom.powi(2))
-            + (3.0 * Z.powi(7) + 19.0 * Z.powi(5) + 17.0 * Z.powi(3) - 15.0 * Z)
-                / (384.0 * freedom.powi(3));
+        let terms = [
+            (Z.powi(3) + Z) / 4.0,
+            (5.0 * Z.powi(5) + 16.0 * Z.powi(3) + 3.0 * Z) / 96.0,
+            (3.0 * Z.powi(7) + 19.0 * Z.powi(5) + 17.0 * Z.powi(3) - 15.0 * Z) / 384.0,
+            (79.0 * Z.powi(9) + 776.0 * Z.powi(7) + 1482.0 * Z.powi(5)
+                - 1920.0 * Z.powi(3)
+                - 945.0 * Z)
+                / 92_160.0,
+        ];
+        let quantile =
+            (1..).zip(terms).fold(Z, |sum, (power, term)| sum + term / freedom.powi(power));
         let half = quantile * (squares / freedom / count).sqrt();
         Some(Self { mean, low: mean - half, high: mean + half })
     }

@@ -178,30 +178,3 @@ fn a_program_beside_a_node_has_an_empty_environment() {
     let size = fs::read_to_string(directory.path().join("environment")).expect("it was written");
     assert_eq!(size.trim(), "0");
 }
-
-/// The types for JavaScript have every key of the lines.
-#[test]
-fn the_types_of_the_protocol_are_complete() {
-    fn keys(of: &serde_json::Value, to: &mut Vec<String>) {
-        match of {
-            serde_json::Value::Object(object) => {
-                to.extend(object.keys().cloned());
-                object.values().for_each(|value| keys(value, to));
-            }
-            serde_json::Value::Array(values) => values.iter().for_each(|value| keys(value, to)),
-            _ => (),
-        }
-    }
-    let building = Building::uniform(FloorCount::new(4).expect("a count"), 3_000);
-    let (now, parked) = (Timestamp::START, &BTreeMap::new());
-    let bank = Bank { now, cars: &cars(), demand: &[demand()], parked };
-    let request = Request::new(1, &bank, &building).line();
-    let mut found = Vec::new();
-    for line in [request, lines::hello(&building, &Kinematics::default())] {
-        keys(&serde_json::from_str(&line).expect("JSON"), &mut found);
-    }
-    assert!(found.len() > 40, "{found:?}");
-    let types = include_str!("../../integrations/dispatchers/protocol.d.ts");
-    found.retain(|key| !types.contains(&format!(" {key}: ")));
-    assert!(found.is_empty(), "integrations/dispatchers/protocol.d.ts lacks {found:?}");
-}

@@ -406,16 +406,11 @@ fn a_dispatcher_of_the_page_is_raced_and_its_mistakes_are_shown() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("integrations/dispatchers");
     let example = fs::read_to_string(file.join("nearest_car.js")).expect("an example");
 
-    for (wrong, line, text) in [
-        ("const chosen = {};", "Line 19", "Unexpected"),
-        ("const answer = (message)", "Line 5", "oops is not defined"),
+    for (code, wrong, line, text) in [
+        ("const chosen = {};", "const chosen = {;", "Line 20", "Unexpected token"),
+        ("const answer", "oops(); const answer", "Line 5", "oops is not defined"),
     ] {
-        let by = if line == "Line 19" {
-            "const chosen = {{;"
-        } else {
-            "oops(); const answer = (message)"
-        };
-        playground.race_with(&example.replace(wrong, by));
+        playground.race_with(&example.replace(code, wrong));
         playground.wait_for_fault(text);
         browser.wait_for_text(".fault button", line);
     }
