@@ -37,6 +37,11 @@ class Race extends Component {
     this.setState(({ wish }) => ({ wish: { ...wish, ...change }, link: null }));
   }
 
+  #choose(lane, strategy) {
+    const chosen = ({ strategies }) => strategies.map((other, at) => (at === lane ? strategy : other));
+    this.setState(({ wish }) => ({ wish: { ...wish, strategies: chosen(wish) }, link: null }));
+  }
+
   /** Begins, or ends what goes on. */
   #toggle = (event) => {
     event.preventDefault();
@@ -100,7 +105,7 @@ class Race extends Component {
           <div class="settings">
             ${["First", "Second"].map((label, lane) => html`<label>${label}
               <select name=${`strategy-${lane}`} value=${wish.strategies[lane]}
-                onChange=${({ target }) => this.#wish({ strategies: wish.strategies.map((old, at) => (at === lane ? target.value : old)) })}>
+                onChange=${({ target }) => this.#choose(lane, target.value)}>
                 ${[...STRATEGIES, OWN].map((name) => html`<option key=${name} value=${name}>${called(name)}</option>`)}
               </select></label>`)}
             ${this.#select("Building", "building", BUILDINGS)} ${this.#select("Traffic", "pattern", PATTERNS)}
@@ -127,7 +132,7 @@ class Race extends Component {
         </section>`}
         ${standing !== null && standing.seeds > 0 &&
         html`<section class="panel" aria-label="Result">
-          <h2>${names.join(" and ")}, ${raced.building} ${PATTERNS.find(([pattern]) => pattern === raced.pattern)[1]} ${raced.rate} %</h2>
+          <h2>${names.map((name, lane) => html`${lane === 1 && " and "}<span class=${`key lane-${lane}`}></span>${name}`)}, ${raced.building} ${PATTERNS.find(([pattern]) => pattern === raced.pattern)[1]} ${raced.rate} %</h2>
           <div class="result">
             <div><${Figures} standing=${standing} names=${names} isDone=${runs === all} /></div>
             <${Curves} standing=${standing} names=${names} />

@@ -26,7 +26,7 @@ export function Figures({ standing: { figures, lanes, seeds, passengers }, names
     ${saturated}
     ${figures.length > 0 && html`<table class="figures">
       <caption class="dim">Means over ${plural(seeds, "seed")} with ${plural(passengers, "passenger")}; below each its 95 % interval</caption>
-      <thead><tr>${names.map((name, lane) => html`<th scope="col"><span class=${`key lane-${lane}`}></span>${name}</th>`)}
+      <thead><tr>${names.map((name) => html`<th scope="col">${name}</th>`)}
         <th scope="col">Difference</th></tr></thead>
       ${figures.map((figure) => html`<tbody key=${figure.name}>${rows(figure, names, seeds, isDone)}</tbody>`)}
     </table>

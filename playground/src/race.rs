@@ -85,7 +85,7 @@ pub struct Standing {
     /// Passengers in all runs of a strategy.
     pub passengers: usize,
     pub lanes: Vec<Lane>,
-    /// None while a run is saturated or there are too few.
+    /// None if a run was saturated, or there are too few.
     pub figures: Vec<Figure>,
 }
 
@@ -172,21 +172,20 @@ impl Race {
     pub fn standing(&self) -> Standing {
         let pairs: Vec<[&Run; 2]> =
             self.runs.chunks_exact(2).map(|pair| [&pair[0], &pair[1]]).collect();
-        let figures: [(&str, fn(&Run) -> Option<f64>); 4] = [
-            ("wait", |run| Some(run.figures.ok()??.awt)),
-            ("p95", |run| run.figures.ok().and(quantile(&run.waits, 95))),
-            ("journey", |run| Some(run.figures.ok()??.attd)),
-            ("energy", |run| Some((f64::from(run.starts) * START + run.metres * METRE) / 3_600.0)),
+        let figures = [
+            Figure::of("wait", &pairs, |run| Some(run.figures.ok()??.awt)),
+            Figure::of("p95", &pairs, |run| run.figures.ok().and(quantile(&run.waits, 95))),
+            Figure::of("journey", &pairs, |run| Some(run.figures.ok()??.attd)),
+            Figure::of("energy", &pairs, |run| {
+                let energy = f64::from(run.starts) * START + run.metres * METRE;
+                run.figures.ok().and(Some(energy / 3_600.0))
+            }),
         ];
-        let passengers = pairs.iter().map(|[first, _]| first.waits.len()).sum();
         Standing {
             seeds: pairs.len(),
-            passengers,
+            passengers: pairs.iter().map(|[first, _]| first.waits.len()).sum(),
             lanes: (0..2).map(|lane| Lane::of(pairs.iter().map(|pair| pair[lane]))).collect(),
-            figures: figures
-                .into_iter()
-                .filter_map(|(name, of)| Figure::of(name, &pairs, of))
-                .collect(),
+            figures: figures.into_iter().flatten().collect(),
         }
     }
 }

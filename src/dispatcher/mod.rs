@@ -56,9 +56,10 @@ impl Fault {
     /// Whether the program has to be started again.
     fn is_fatal(&self) -> bool {
         match self {
-            // Its next lines would be out of step.
-            Self::Line(lines::Fault::Version(_) | lines::Fault::OtherPlan(_)) => true,
-            Self::Start(_) | Self::Ended(_) | Self::TooLong => true,
+            Self::Line(lines::Fault::Version(_) | lines::Fault::OtherPlan(_))
+            | Self::Start(_)
+            | Self::Ended(_)
+            | Self::TooLong => true,
             Self::Starting | Self::Waiting | Self::Line(_) | Self::Late(_) => false,
         }
     }

@@ -393,7 +393,7 @@ fn a_race_has_a_verdict_where_the_seeds_show_one() {
 
     playground.set("select[name=strategy-1]", "planner");
     playground.click_text("form", "Start");
-    browser.wait_for_text(".figures .verdict", "The same in all 5 seeds");
+    browser.wait_for_text(".figures .verdict", "the same in all 5 seeds");
 }
 
 /// The examples of the page are those of the repository: mistakes are shown with their line, a loop
@@ -402,7 +402,7 @@ fn a_race_has_a_verdict_where_the_seeds_show_one() {
 fn a_dispatcher_of_the_page_is_raced_and_its_mistakes_are_shown() {
     let Some(playground) = Playground::open(Look::DESKTOP) else { return };
     let browser = &playground.browser;
-    playground.open_race("planner", "own");
+    playground.open_race("collective", "own");
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("integrations/dispatchers");
     let example = fs::read_to_string(file.join("nearest_car.js")).expect("an example");
 
@@ -429,5 +429,5 @@ fn a_dispatcher_of_the_page_is_raced_and_its_mistakes_are_shown() {
     playground.race_with(&example);
     browser.wait_for_text("[role=status]", "10 of 10 runs, done");
     browser.wait_until_gone(".fault");
-    browser.wait_for_text(".figures .verdict", "planner is better by");
+    browser.wait_for_text(".figures .verdict", "collective is better by");
 }
