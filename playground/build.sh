@@ -39,7 +39,9 @@ wasm-bindgen --target web --no-typescript --remove-name-section --out-dir "$site
     "${CARGO_TARGET_DIR:-target}/$wasm/playground/liftmesh_playground.wasm"
 # The panel's own page is not a part of it.
 cp -r web/. playground/page/. "$site/assets/"
-mv "$site/assets/index.html" "$site/index.html"
+mv "$site"/assets/{index,race}.html "$site/"
+mkdir -p "$site/dispatchers"
+cp integrations/dispatchers/*.{js,d.ts} "$site/dispatchers/"
 rm -f "$site"/assets/{main,live}.js
 find "$site/assets" "$site/fleet" -type f ! -name '*.gz' -exec gzip --best --keep --force {} +
 echo "$site/index.html"

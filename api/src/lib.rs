@@ -6,6 +6,7 @@
 
 mod call;
 mod car;
+pub mod dispatcher;
 mod estimate;
 mod presses;
 mod requests;

@@ -97,6 +97,7 @@ export class Controls extends Component {
           <button type="button" class="mains" onClick=${() => this.#inflict(...nodes.map((_, node) => ({ restart: node })))}>
             Restore power
           </button>
+          <a class="race" href="race.html">Race two dispatchers</a>
         </div>
         ${state.link !== null &&
         html`<p class="lab-row"><label class="wide-label">Link to this run

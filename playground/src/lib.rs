@@ -17,6 +17,7 @@ mod orders;
 mod page;
 mod passengers;
 mod picture;
+mod race;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -39,6 +40,9 @@ pub use self::orders::{Knowledge, Orders, Row};
 pub use self::passengers::Demand;
 use self::passengers::Passengers;
 pub use self::picture::{Conditions, Event, NodePicture, Picture};
+pub use self::race::{
+    Figure, Interval, Lane, Program, Race, RaceError, RaceSettings, Standing, Verdict,
+};
 
 /// What a run is made of.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

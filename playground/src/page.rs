@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use serde::Serialize;
 use wasm_bindgen::prelude::wasm_bindgen;
+use wasm_bindgen::throw_str;
 
-use crate::{Playground, Settings};
+use crate::{Playground, Program, Race, Settings};
 
 /// The most time that passes in one call, s: a page that was in the background does not catch up.
 const MOST: f64 = 60.0;
@@ -83,6 +84,59 @@ impl Fleet {
     /// The same as a drawing, in SVG.
     pub fn drawing(&mut self, seconds: f64) -> Option<String> {
         self.0.drawing(time(seconds))
+    }
+}
+
+#[wasm_bindgen]
+extern "C" {
+    /// What the page's own dispatcher answers to a line: a function of the page that a race with it
+    /// needs. It may throw.
+    fn liftmesh_ask(line: &str, is_first: bool) -> String;
+}
+
+#[derive(Debug)]
+struct Page;
+
+impl Program for Page {
+    fn ask(line: &str, is_first: bool) -> String {
+        liftmesh_ask(line, is_first)
+    }
+
+    fn fail(mistake: &str) {
+        throw_str(mistake);
+    }
+}
+
+/// Two strategies on the same passengers, for a page.
+#[wasm_bindgen]
+#[derive(Debug)]
+pub struct Dispatchers(Race);
+
+#[wasm_bindgen]
+impl Dispatchers {
+    /// A race made of settings in JSON.
+    ///
+    /// # Errors
+    /// There is no such race; the text says why.
+    #[wasm_bindgen(constructor)]
+    pub fn new(settings: &str) -> Result<Self, String> {
+        let settings =
+            serde_json::from_str(settings).map_err(|wrong| format!("the race: {wrong}"))?;
+        Race::new::<Page>(settings).map(Self).map_err(|wrong| wrong.to_string())
+    }
+
+    /// Makes the next run; `false` once all are made. Throws if the program made a mistake: then this
+    /// can't be used any more.
+    ///
+    /// # Errors
+    /// There is no such bank.
+    pub fn run(&mut self) -> Result<bool, String> {
+        self.0.run().map_err(|wrong| wrong.to_string())
+    }
+
+    /// What the race shows so far, as JSON: see [`Race::standing`].
+    pub fn standing(&self) -> String {
+        json(&self.0.standing())
     }
 }
 

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::process::nice;
 use tracing::warn;
 
-use super::{Fault, Place, message};
+use super::{Fault, Place, lines};
 use crate::bucket::Bucket;
 use crate::command_line::{CommandLine, kill_group};
 
@@ -101,7 +101,7 @@ impl Conversation {
             let line = self.answer(until)?;
             if !self.has_greeted {
                 // Whatever else it says, its lines would be out of step.
-                message::check_greeting(&line).map_err(|fault| Fault::Ended(fault.to_string()))?;
+                lines::check_greeting(&line).map_err(|fault| Fault::Ended(fault.to_string()))?;
                 self.has_greeted = true;
             }
         }

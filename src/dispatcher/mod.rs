@@ -11,7 +11,6 @@
 
 mod choice;
 mod conversation;
-mod message;
 #[cfg(test)]
 mod tests;
 
@@ -25,10 +24,10 @@ use elevator_fleet::dispatch::{
     Strategy,
 };
 use elevator_fleet::model::Timestamp;
+use liftmesh_api::dispatcher::{self as lines, Request};
 
 pub(crate) use choice::Choice;
 use conversation::Conversation;
-use message::Request;
 
 use crate::command_line::CommandLine;
 
@@ -45,16 +44,8 @@ enum Fault {
     Starting,
     #[error("it will be started again")]
     Waiting,
-    #[error("it speaks version {0} of the protocol, not {known}", known = message::VERSION)]
-    Version(u64),
-    #[error("{line:?} is not what it should answer: {error}")]
-    Malformed { line: String, error: String },
-    #[error("it answered plan {0} instead of the latest")]
-    OtherPlan(u64),
-    #[error("it names the call {0:?}, which was not asked for")]
-    UnknownCall(String),
-    #[error("it gives {call} to {car:?}, which is not among the call's `cars`")]
-    Unfit { call: String, car: String },
+    #[error(transparent)]
+    Line(#[from] lines::Fault),
     #[error("it did not answer within {}", humantime::format_duration(*.0))]
     Late(Duration),
     #[error("it has ended: {0}")]
@@ -67,17 +58,11 @@ impl Fault {
     /// Whether the program has to be started again.
     fn is_fatal(&self) -> bool {
         match self {
-            Self::Start(_)
-            | Self::Version(_)
-            | Self::OtherPlan(_)
+            Self::Line(lines::Fault::Version(_) | lines::Fault::OtherPlan(_))
+            | Self::Start(_)
             | Self::Ended(_)
             | Self::TooLong => true,
-            Self::Starting
-            | Self::Waiting
-            | Self::Malformed { .. }
-            | Self::UnknownCall(_)
-            | Self::Unfit { .. }
-            | Self::Late(_) => false,
+            Self::Starting | Self::Waiting | Self::Line(_) | Self::Late(_) => false,
         }
     }
 }
@@ -124,7 +109,7 @@ impl Program {
             },
             command,
             place,
-            hello: message::hello(building, &kinematics),
+            hello: lines::hello(building, &kinematics),
             building: Arc::new(building.clone()),
             conversation: None,
             restart_at: None,

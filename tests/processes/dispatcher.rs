@@ -35,12 +35,17 @@ fn child_of(process: u32) -> Option<Pid> {
     children.flatten().find_map(|of_thread| Pid::from_raw(of_thread.trim().parse().ok()?))
 }
 
-/// The examples pass the check, and nobody waits much longer with them than with the built-in rule
-/// of their name.
+/// The examples pass the check, and nobody waits much longer with them than with a simple built-in
+/// rule.
 #[test]
 fn the_examples_are_sound_and_compare_with_the_built_in_strategies() {
     let directory = tempfile::tempdir().unwrap();
-    for (interpreter, name) in [("python3", "nearest_car.py"), ("node", "nearest_car.js")] {
+    for (interpreter, name) in [
+        ("python3", "nearest_car.py"),
+        ("node", "nearest_car.js"),
+        ("node", "fewest_stops.js"),
+        ("node", "round_robin.js"),
+    ] {
         let Some(command) = command(interpreter, name) else { continue };
         let check = ["lab", "dispatcher-check", &command, "--cells", "car-park_lunch_5"];
         let check = liftmesh(&check).output().unwrap();

@@ -65,9 +65,9 @@ pub struct Run {
     /// How often somebody saw a car open and leave that does not stop at the destination.
     pub passed_by: u32,
     /// How often a car set off.
-    pub(super) starts: u32,
+    pub starts: u32,
     /// How far all cars went, m.
-    pub(super) metres: f64,
+    pub metres: f64,
     pub(super) plans: u32,
     /// The mean time of a plan, µs.
     pub plan_mean: f64,
@@ -76,7 +76,7 @@ pub struct Run {
     /// How the program did that dispatched, if one did.
     pub program: Option<ProgramHealth>,
     /// The waiting times of those who boarded, s, in ascending order.
-    pub(super) waits: Vec<f64>,
+    pub waits: Vec<f64>,
 }
 
 /// Averages over the passengers of a run.

@@ -1,4 +1,5 @@
-//! The lines of the protocol (`docs/DISPATCHERS.md`).
+//! The lines between a bank and a program that dispatches (`docs/DISPATCHERS.md`): beside a node, in
+//! the lab, and in a page.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,12 +11,25 @@ use elevator_fleet::dispatch::{
 use elevator_fleet::model::{CarPhase, HallCall, NodeId};
 use serde::{Deserialize, Serialize};
 
-use super::Fault;
-
-pub(super) const VERSION: u64 = 1;
+const VERSION: u64 = 1;
 
 /// What a fault quotes of a line.
 const QUOTED: usize = 80;
+
+/// Why a line of a program can't be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    #[error("it speaks version {0} of the protocol, not {VERSION}")]
+    Version(u64),
+    #[error("{line:?} is not what it should answer: {error}")]
+    Malformed { line: String, error: String },
+    #[error("it answered plan {0} instead of the latest")]
+    OtherPlan(u64),
+    #[error("it names the call {0:?}, which was not asked for")]
+    UnknownCall(String),
+    #[error("it gives {call} to {car:?}, which is not among the call's `cars`")]
+    Unfit { call: String, car: String },
+}
 
 #[derive(Serialize)]
 struct Hello<'a> {
@@ -42,7 +56,8 @@ struct Motion {
 }
 
 /// The first line.
-pub(super) fn hello(building: &Building, kinematics: &Kinematics) -> String {
+#[must_use]
+pub fn hello(building: &Building, kinematics: &Kinematics) -> String {
     let floors = building.landings().iter().map(|landing| FloorForm {
         floor: &landing.label,
         height_m: f64::from(landing.height) / 1_000.0,
@@ -67,22 +82,27 @@ struct Greeting {
     version: u64,
 }
 
-pub(super) fn check_greeting(line: &str) -> Result<(), Fault> {
+/// Whether a program greets as it should.
+///
+/// # Errors
+/// [`Fault::Malformed`] or [`Fault::Version`].
+pub fn check_greeting(line: &str) -> Result<(), Fault> {
     match parsed::<Greeting>(line)? {
         Greeting { version: VERSION } => Ok(()),
         Greeting { version } => Err(Fault::Version(version)),
     }
 }
 
-#[derive(Serialize)]
-pub(super) struct Request<'a> {
+/// What a program is asked for each plan.
+#[derive(Debug, Serialize)]
+pub struct Request<'a> {
     plan: u64,
     time_s: f64,
     cars: Vec<CarForm<'a>>,
     calls: Vec<CallForm<'a>>,
 }
 
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 struct CarForm<'a> {
     car: &'a str,
     in_service: bool,
@@ -104,7 +124,7 @@ struct CarForm<'a> {
     floors: Vec<&'a str>,
 }
 
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 struct CallForm<'a> {
     call: String,
     floor: &'a str,
@@ -125,7 +145,8 @@ struct Answer {
 }
 
 impl<'a> Request<'a> {
-    pub(super) fn new(plan: u64, bank: &Bank<'a>, building: &'a Building) -> Self {
+    #[must_use]
+    pub fn new(plan: u64, bank: &Bank<'a>, building: &'a Building) -> Self {
         Self {
             plan,
             time_s: seconds(bank.now.since_start()),
@@ -134,17 +155,17 @@ impl<'a> Request<'a> {
         }
     }
 
-    pub(super) fn line(&self) -> String {
+    #[must_use]
+    pub fn line(&self) -> String {
         line(self)
     }
 
     /// The assignments of an answer, and the longest wait of a call that has no car although one
     /// could serve it.
-    pub(super) fn read(
-        &self,
-        answer: &str,
-        bank: &Bank<'_>,
-    ) -> Result<(Assignments, Duration), Fault> {
+    ///
+    /// # Errors
+    /// No plan can be made of the answer.
+    pub fn read(&self, answer: &str, bank: &Bank<'_>) -> Result<(Assignments, Duration), Fault> {
         let mut answer: Answer = parsed(answer)?;
         if answer.plan != self.plan {
             return Err(Fault::OtherPlan(answer.plan));
