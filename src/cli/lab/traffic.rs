@@ -102,7 +102,7 @@ impl TrafficArgs {
         let summaries = summaries(&comparison, &runs);
         let differences = differences(&comparison, &runs);
         let write_json = |to: &mut dyn Write| write_json(&summaries, &differences, to);
-        self.files.write(&runs, write_json, || plot_waits(&comparison, &runs))?;
+        self.files.write(&runs, None, write_json, || plot_waits(&comparison, &runs))?;
         output::print(&page(&comparison, &summaries, &differences))?;
         runs.iter().filter_map(|run| run.program.as_ref()).try_for_each(dispatcher::flawless)?;
         Ok(())
