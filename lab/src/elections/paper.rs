@@ -29,8 +29,8 @@ pub const PUBLISHED: DataSet = DataSet {
     version: 2,
     date: "2026-11-30",
     program: "0.1.0",
-    commit: "unpublished",
-    fingerprint: 0,
+    commit: "83a22490b6e1",
+    fingerprint: 0xB563_0904_1CA4_143E,
 };
 
 /// The fleets of the tables, and how often each is run: an interval of a 95th percentile needs 72
@@ -143,14 +143,14 @@ impl Paper {
     pub fn tables(&self) -> String {
         let tables = Tables { cells: summary(&self.0) };
         let origin = PUBLISHED.to_string().replace("; ", ";\n");
-        let mut text = format!("<!-- liftmesh lab elections --paper -->\n\n{origin}.\n");
+        let mut text = format!("<!-- paper: begin -->\n\n{origin}.\n");
         for loss in tables.losses() {
             text.push_str(&tables.times(loss));
         }
         for part in [tables.unsettled(), tables.costs(), tables.quiet(), tables.growth()] {
             text.push_str(&part);
         }
-        text + "\n<!-- end -->\n"
+        text + "\n<!-- paper: end -->\n"
     }
 }
 

@@ -258,6 +258,22 @@ fn growth_is_the_exponent_of_known_figures() {
     assert!(growth(&runs).iter().all(|growth| growth.measure == Measure::Messages));
 }
 
+/// What the published comparison says about each table is on the page.
+#[test]
+fn the_page_has_the_tables_of_the_published_comparison() {
+    let page = include_str!("../../../docs/ELECTIONS.md");
+    let situations = [Situation::Start, Situation::PowerLoss, Situation::Merge, Situation::Quiet];
+    let comparison = Comparison { sizes: vec![2, 8], rounds: 1, ..small(&situations) };
+    let paper = Paper::run(&[comparison], || ()).expect("small fleets");
+    let tables = paper.tables();
+    let said: Vec<&str> = tables.lines().filter(|line| line.starts_with("**")).collect();
+    assert_eq!(said.len(), 6, "{tables}");
+    for line in said {
+        assert!(page.contains(line), "{line}");
+    }
+    assert!(!paper.is_published().expect("text"));
+}
+
 /// Where packets travel for up to 40 ms, 99 of 100 silent deaths of a master are over within 300 ms.
 #[test]
 fn a_silent_death_of_the_master_is_over_soon() {
