@@ -21,6 +21,7 @@ use crate::network::{Bursts, Weather};
 
 /// The settings of a world.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
 pub struct WorldSettings {
     /// How many machines, 1 to 200. They are named A, B, … and have ascending addresses.
     pub nodes: usize,

@@ -200,7 +200,7 @@ impl Tables {
             if cells.iter().any(Option::is_some) {
                 let shown = cells.into_iter().map(|cell| cell.map_or("–".to_owned(), &show));
                 let shown: Vec<String> = shown.collect();
-                text.push_str(&format!("| `{contestant}` | {} |\n", shown.join(" | ")));
+                text.extend(["| `", &contestant.to_string(), "` | ", &shown.join(" | "), " |\n"]);
             }
         }
         text
@@ -224,13 +224,14 @@ impl Tables {
                         | contestant | nodes | loss | situation | runs | unsettled | never began |\n\
                         | --- | --- | --- | --- | --- | --- | --- |\n"
             .to_owned();
-        for cell in self.cells.iter().filter(|cell| cell.unsettled > 0) {
+        let unsettled = self.cells.iter().filter(|cell| cell.unsettled > 0);
+        text.extend(unsettled.map(|cell| {
             let Cell { contestant, size, loss, situation, runs, unsettled, unprepared, .. } = cell;
-            text.push_str(&format!(
+            format!(
                 "| `{contestant}` | {size} | {loss} % | {situation} | {runs} | {unsettled} | \
                  {unprepared} |\n"
-            ));
-        }
+            )
+        }));
         text
     }
 
@@ -312,10 +313,10 @@ impl Tables {
                     )
                 },
             );
-            text.push_str(&format!(
-                "\n**Growth**, `{situation}`, no loss: median in ms; mean messages beyond those of a \
-                 quiet fleet.\n\n{table}"
-            ));
+            text += "\n**Growth**, `";
+            text += &situation.to_string();
+            text += "`, no loss: median in ms; mean messages beyond those of a quiet fleet.\n\n";
+            text += &table;
         }
         text
     }
