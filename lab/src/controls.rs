@@ -3,10 +3,12 @@
 //! They run as [experiments](elevator_fleet::election::experiment) in the real node, under the same
 //! faults and with the same messages' delays, and in virtual time only. As each pair of nodes keeps
 //! a link, they see a peer while it is synced, just as `bully` does. Their times are for a LAN.
+//! Chang–Roberts and invitation assume that no message gets lost: as `chang-roberts:reliable` and
+//! `invitation:reliable` they have such a network, while beacons without a message still get lost.
 //!
 //! | control | source | what it answers |
 //! | --- | --- | --- |
-//! | [`Raft`](Control::Raft) | Ongaro and Ousterhout, *In Search of an Understandable Consensus Algorithm*, 2014, section 5.2 | what a majority costs, and what it buys |
+//! | [`Raft`](Control::Raft) | Ongaro and Ousterhout, *In Search of an Understandable Consensus Algorithm*, 2014, section 5.2; with the pre-vote of Ongaro's dissertation, section 9.6, as `raft:pre-vote` | what a majority costs, and what it buys |
 //! | [`ChangRoberts`](Control::ChangRoberts) | Chang and Roberts, *An Improved Algorithm for Decentralized Extrema-Finding in Circular Configurations of Processes*, 1979 | what a ring of neighbours costs |
 //! | [`Invitation`](Control::Invitation) | Garcia-Molina, *Elections in a Distributed Computing System*, 1982, section 5 | how groups merge without a preferred master |
 
@@ -46,10 +48,15 @@ pub enum Control {
 impl Control {
     pub const ALL: [Self; 3] = [Self::Raft, Self::ChangRoberts, Self::Invitation];
 
-    /// Its settings, in a fleet of this many members.
+    /// Its settings, in a fleet of this many members; Raft may have its pre-vote.
     #[must_use]
-    pub fn settings(self, members: usize) -> ElectionSettings {
-        ElectionSettings::Experiment(Experiment::new(Setup { control: self, members }))
+    pub fn settings(self, members: usize, pre_vote: bool) -> ElectionSettings {
+        ElectionSettings::Experiment(Experiment::new(Setup { control: self, members, pre_vote }))
+    }
+
+    /// Whether so many of the members can have a master at all.
+    pub(crate) fn can_elect(self, group: usize, members: usize) -> bool {
+        self != Self::Raft || group * 2 > members
     }
 }
 
@@ -68,6 +75,7 @@ struct Setup {
     control: Control,
     /// The configured members, which decide what a majority is.
     members: usize,
+    pre_vote: bool,
 }
 
 impl Rules for Setup {
@@ -94,7 +102,7 @@ impl Rules for Setup {
 
     fn elect(&self, own: Candidate, _: Nonce, _: Duration) -> Box<dyn Election> {
         match self.control {
-            Control::Raft => Box::new(Running(Raft::new(own.node, self.members))),
+            Control::Raft => Box::new(Running(Raft::new(own.node, self.members, self.pre_vote))),
             Control::ChangRoberts => Box::new(Running(ChangRoberts::new(own.node))),
             Control::Invitation => Box::new(Running(Invitation::new(own.node))),
         }

@@ -39,11 +39,18 @@ pub trait Row {
     fn columns(&self) -> Columns;
 }
 
-/// One line each, with a heading.
+/// One line each, with a heading; above it, after `#`, where they come from.
 ///
 /// # Errors
 /// [`WriteError`]
-pub fn write_csv(rows: &[impl Row], to: impl Write) -> Result<(), WriteError> {
+pub fn write_csv(
+    origin: Option<&str>,
+    rows: &[impl Row],
+    mut to: impl Write,
+) -> Result<(), WriteError> {
+    if let Some(origin) = origin {
+        writeln!(to, "# {origin}")?;
+    }
     let mut writer = csv::Writer::from_writer(to);
     for (number, row) in rows.iter().enumerate() {
         let (names, values): (Vec<_>, Vec<_>) = row.columns().0.into_iter().unzip();

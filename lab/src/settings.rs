@@ -21,6 +21,7 @@ use crate::network::{Bursts, Weather};
 
 /// The settings of a world.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
 pub struct WorldSettings {
     /// How many machines, 1 to 200. They are named A, B, … and have ascending addresses.
     pub nodes: usize,
@@ -41,6 +42,9 @@ pub struct WorldSettings {
     pub weather: Weather,
     /// Its losses come in bursts.
     pub bursts: Option<Bursts>,
+    /// No message of the election gets lost between two machines that reach each other.
+    #[serde(default)]
+    pub reliable_elections: bool,
     /// The machines whose clocks are wrong: how many milliseconds they count in a second, more than
     /// 0. A process measures every time by its clock.
     pub clock_rates: BTreeMap<usize, u32>,
@@ -80,6 +84,7 @@ impl WorldSettings {
             roles: BTreeMap::new(),
             weather: Weather::default(),
             bursts: None,
+            reliable_elections: false,
             clock_rates: BTreeMap::new(),
             commit: 1_000..=8_000,
             strategy: Strategy::default(),

@@ -18,7 +18,7 @@ use clap::Subcommand;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use elevator_fleet::election::Preset;
 use elevator_simulator::building::{BuildingError, ListError};
-use liftmesh_lab::elections::{Contestant, PlotError, WriteError};
+use liftmesh_lab::elections::{Contestant, PlotError, UnknownContestant, WriteError};
 use liftmesh_lab::trace::UnknownFilter;
 use liftmesh_lab::{ScriptError, WorldError};
 use serde::Serialize;
@@ -68,6 +68,14 @@ pub enum LabError {
     Write(#[from] WriteError),
     #[error(transparent)]
     Plot(#[from] PlotError),
+    #[error(transparent)]
+    Contestant(#[from] UnknownContestant),
+    /// They have been written.
+    #[error(
+        "these are not the runs of data set {version}, so this program gives other results than those \
+         of docs/ELECTIONS.md"
+    )]
+    Unpublished { version: u32 },
     #[error("{failed} of {number} seeds failed")]
     Failed { failed: u64, number: u64 },
     /// The figures show that something stated does not hold; they have been written.

@@ -13,6 +13,8 @@
 //!   minority has none (*check quorum*).
 //! - A voter that has heard its leader within the shortest timeout ignores candidates (section 6),
 //!   so that a node that returns does not depose a working leader.
+//! - With *pre-vote* a node first asks whether a majority would vote for it, and begins a term only
+//!   then (section 9.6 of Ongaro's dissertation): a node that is cut off does not raise its term.
 //!
 //! Term and vote are not kept on disk: a node that restarts within a term may vote twice in it.
 
@@ -42,6 +44,7 @@ pub(super) const BOUND: Duration = Duration::from_secs(3);
 pub(super) struct Raft {
     own: NodeId,
     members: usize,
+    pre_vote: bool,
     term: u64,
     voted_for: Option<NodeId>,
     state: State,
@@ -51,6 +54,8 @@ pub(super) struct Raft {
 enum State {
     /// Whom it follows, and whether that was heard within the shortest election timeout.
     Follower(Option<(NodeId, bool)>),
+    /// Who would vote for it in the next term.
+    PreCandidate(BTreeSet<NodeId>),
     /// Who has voted for it.
     Candidate(BTreeSet<NodeId>),
     /// Who has answered since the last check.
@@ -58,12 +63,20 @@ enum State {
 }
 
 impl Raft {
-    pub(super) fn new(own: NodeId, members: usize) -> Self {
-        Self { own, members, term: 0, voted_for: None, state: State::Follower(None) }
+    pub(super) fn new(own: NodeId, members: usize, pre_vote: bool) -> Self {
+        let state = State::Follower(None);
+        Self { own, members, pre_vote, term: 0, voted_for: None, state }
     }
 
     fn is_majority(&self, others: usize) -> bool {
         (others + 1) * 2 > self.members
+    }
+
+    fn ask(&mut self, outputs: &mut Outputs<'_>) {
+        self.state = State::PreCandidate(BTreeSet::new());
+        outputs.broadcast("pre-vote", self.term + 1);
+        outputs.arm_at_random(ELECTION, ELECTION_TIMEOUT);
+        self.count_votes(outputs);
     }
 
     fn stand(&mut self, outputs: &mut Outputs<'_>) {
@@ -76,11 +89,31 @@ impl Raft {
     }
 
     fn count_votes(&mut self, outputs: &mut Outputs<'_>) {
-        if let State::Candidate(votes) = &self.state
-            && self.is_majority(votes.len())
-        {
-            self.state = State::Leader(BTreeSet::new());
-            self.beat(outputs);
+        match &self.state {
+            State::PreCandidate(votes) if self.is_majority(votes.len()) => self.stand(outputs),
+            State::Candidate(votes) if self.is_majority(votes.len()) => {
+                self.state = State::Leader(BTreeSet::new());
+                self.beat(outputs);
+            }
+            _ => {}
+        }
+    }
+
+    /// Neither a question about the next term nor its answer begins that term.
+    fn on_pre_vote(&mut self, from: &NodeId, heard: &Message, outputs: &mut Outputs<'_>) {
+        match &mut self.state {
+            State::PreCandidate(votes)
+                if heard.kind == "would vote" && heard.number == self.term + 1 =>
+            {
+                votes.insert(from.clone());
+                self.count_votes(outputs);
+            }
+            State::Leader(_) | State::Follower(Some((_, true))) => {}
+            _ if heard.kind == "pre-vote" && heard.number > self.term => {
+                outputs.send(from, "would vote", heard.number, None);
+            }
+            _ if heard.kind == "pre-vote" => outputs.send(from, "stale", self.term, None),
+            _ => {}
         }
     }
 
@@ -102,6 +135,9 @@ impl Algorithm for Raft {
     }
 
     fn on_message(&mut self, from: &NodeId, heard: &Message, outputs: &mut Outputs<'_>) {
+        if matches!(heard.kind, "pre-vote" | "would vote") {
+            return self.on_pre_vote(from, heard, outputs);
+        }
         let is_sticky = matches!(&self.state, State::Follower(Some((_, true))));
         if heard.kind == "request vote" && is_sticky {
             return;
@@ -118,7 +154,7 @@ impl Algorithm for Raft {
             return;
         }
         match (heard.kind, &mut self.state) {
-            ("request vote", State::Follower(_))
+            ("request vote", State::Follower(_) | State::PreCandidate(_))
                 if self.voted_for.as_ref().is_none_or(|voted| voted == from) =>
             {
                 self.voted_for = Some(from.clone());
@@ -129,7 +165,7 @@ impl Algorithm for Raft {
                 votes.insert(from.clone());
                 self.count_votes(outputs);
             }
-            ("heartbeat", State::Follower(_) | State::Candidate(_)) => {
+            ("heartbeat", State::Follower(_) | State::PreCandidate(_) | State::Candidate(_)) => {
                 self.state = State::Follower(Some((from.clone(), true)));
                 outputs.send(from, "answer", self.term, None);
                 outputs.arm(STICKY, ELECTION_TIMEOUT);
@@ -152,7 +188,8 @@ impl Algorithm for Raft {
                     self.step_down(outputs);
                 }
             }
-            (ELECTION, State::Follower(_) | State::Candidate(_)) => self.stand(outputs),
+            (ELECTION, _) if self.pre_vote => self.ask(outputs),
+            (ELECTION, _) => self.stand(outputs),
             (HEARTBEAT, State::Leader(_)) => self.beat(outputs),
             (STICKY, State::Follower(Some((_, is_fresh)))) => *is_fresh = false,
             _ => {}
@@ -162,7 +199,9 @@ impl Algorithm for Raft {
     fn node_state(&self) -> NodeState {
         match &self.state {
             State::Follower(Some((leader, _))) => NodeState::Slave { master: leader.clone() },
-            State::Follower(None) | State::Candidate(_) => NodeState::Seeking,
+            State::Follower(None) | State::PreCandidate(_) | State::Candidate(_) => {
+                NodeState::Seeking
+            }
             State::Leader(_) => NodeState::Master,
         }
     }

@@ -7,13 +7,15 @@ use crate::elections::{Comparison, Conditions, Contestant, Situation, check};
 use crate::{Fault, World, WorldSettings};
 
 /// Each replaces a master that dies, takes it in again, and keeps a master while nothing happens.
-/// All but Raft, which needs a majority, have a master on both sides of a partition. Nothing is
-/// checked of controls.
+/// All but Raft, which needs a majority, have a master on both sides of a partition, and all have one
+/// after it. Nothing is checked of controls.
 #[test]
 fn each_elects_whatever_happens() {
     use Situation::{MasterDead, MasterReturns, Merge, Partition, Quiet, Start};
     let comparison = Comparison {
-        contestants: Contestant::list("controls").expect("controls"),
+        contestants: ["controls", "raft:pre-vote", "controls:reliable"]
+            .map(|list| Contestant::list(list).expect("controls"))
+            .concat(),
         sizes: vec![3, 5, 8],
         losses: vec![0, 5],
         conditions: vec![Conditions::Steady],
@@ -26,9 +28,9 @@ fn each_elects_whatever_happens() {
     assert_eq!(check(&runs), []);
     for run in runs {
         let situation = run.trial.situation;
-        let is_halved = matches!(situation, Partition | Merge);
-        let is_raft = run.trial.contestant.to_string() == "raft";
-        assert_eq!(run.is_unsettled(), is_raft && is_halved, "{run:?}");
+        let is_raft = run.trial.contestant.to_string().starts_with("raft");
+        assert!(run.prepared, "{run:?}");
+        assert_eq!(run.is_unsettled(), is_raft && situation == Partition, "{run:?}");
         assert!(situation != Quiet || run.trial.loss > 0 || run.changes == 0, "{run:?}");
     }
 }
@@ -36,7 +38,7 @@ fn each_elects_whatever_happens() {
 /// The paper: n (n + 1) / 2 messages at worst, where one node starts; and n of *elected*.
 #[test]
 fn a_ring_elects_the_highest_with_few_messages() {
-    let election = Control::ChangRoberts.settings(8);
+    let election = Control::ChangRoberts.settings(8, false);
     let mut world = World::new(WorldSettings { election, ..WorldSettings::new(8, 5) });
     let world = world.as_mut().expect("a world");
     let settle = |world: &mut World, master| {

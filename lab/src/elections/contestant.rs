@@ -61,6 +61,10 @@ enum Variant {
     RegularLeader,
     /// Estimates are configured: 1, 2, 3, … (B1).
     Numbers,
+    /// Raft asks before it begins a term.
+    PreVote,
+    /// The network loses no message of the election, as the paper of the control assumes.
+    Reliable,
 }
 
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -72,8 +76,8 @@ pub enum UnknownContestant {
     /// There is nothing that the variant would change.
     #[error("{0}")]
     Without(String),
-    /// No protocol has all of these variants.
-    #[error("no protocol has all of the variants {0}; name protocols one by one")]
+    /// None of the list has all of these variants.
+    #[error("{0}: none has all of these variants; name contestants one by one")]
     Nobody(String),
 }
 
@@ -89,7 +93,11 @@ impl Base {
 
     fn variants(self) -> impl Iterator<Item = Variant> {
         Variant::ALL.into_iter().filter(move |variant| match (self, variant) {
-            (Self::Control(_), _) => false,
+            (Self::Control(control), Variant::PreVote) => control == Control::Raft,
+            (Self::Control(control), Variant::Reliable) => control != Control::Raft,
+            (Self::Control(_), _) | (Self::Protocol(_), Variant::PreVote | Variant::Reliable) => {
+                false
+            }
             (Self::Protocol(_), Variant::Source) => true,
             (Self::Protocol(protocol), Variant::OwnDetection | Variant::EqualTimeouts) => {
                 protocol != Protocol::LowestIp
@@ -105,20 +113,22 @@ impl Base {
         let wanted = names::parse(name)?;
         self.variants().find(|variant| *variant == wanted).ok_or_else(|| {
             let has: Vec<String> = self.variants().map(|variant| variant.to_string()).collect();
-            let has = if has.is_empty() { "none".to_owned() } else { has.join(", ") };
+            let has = has.join(", ");
             UnknownContestant::Without(format!("{self} has no variant {name}; it has {has}"))
         })
     }
 }
 
 impl Variant {
-    const ALL: [Self; 6] = [
+    const ALL: [Self; 8] = [
         Self::Source,
         Self::OwnDetection,
         Self::EqualTimeouts,
         Self::ControlUnit,
         Self::RegularLeader,
         Self::Numbers,
+        Self::PreVote,
+        Self::Reliable,
     ];
 }
 
@@ -159,32 +169,28 @@ impl Contestant {
         Some((protocol, Preset::ALL.into_iter().find(is_this)?))
     }
 
-    /// The contestants that a text means: one, or after `all` every protocol that has the variants.
-    /// `controls` means every control.
+    /// The contestants that a text means: one, or after `all` every protocol that has the variants,
+    /// and after `controls` every control that has them.
     ///
     /// # Errors
     /// [`UnknownContestant`]
     pub fn list(text: &str) -> Result<Vec<Self>, UnknownContestant> {
         let (name, variants) = text.split_at(text.find(':').unwrap_or(text.len()));
-        match name {
-            "all" => {
-                let mut found = Vec::new();
-                for protocol in Protocol::ALL {
-                    match format!("{protocol}{variants}").parse() {
-                        Ok(contestant) => found.push(contestant),
-                        Err(UnknownContestant::Without(_)) => {}
-                        Err(error) => return Err(error),
-                    }
-                }
-                let nobody = || UnknownContestant::Nobody(variants[1..].to_owned());
-                if found.is_empty() { Err(nobody()) } else { Ok(found) }
+        let is_of_list: fn(&Base) -> bool = match name {
+            "all" => |base| matches!(base, Base::Protocol(_)),
+            "controls" => |base| matches!(base, Base::Control(_)),
+            _ => return Ok(vec![text.parse()?]),
+        };
+        let mut found = Vec::new();
+        for base in Base::all().filter(is_of_list) {
+            match format!("{base}{variants}").parse() {
+                Ok(contestant) => found.push(contestant),
+                Err(UnknownContestant::Without(_)) => {}
+                Err(error) => return Err(error),
             }
-            "controls" => {
-                let controls = Control::ALL.iter().map(|control| format!("{control}{variants}"));
-                controls.map(|text| text.parse()).collect()
-            }
-            _ => Ok(vec![text.parse()?]),
         }
+        let nobody = || UnknownContestant::Nobody(text.to_owned());
+        if found.is_empty() { Err(nobody()) } else { Ok(found) }
     }
 
     /// Its settings of the election in a fleet of this many nodes, without what differs between
@@ -193,7 +199,7 @@ impl Contestant {
         let preset = if self.has(Variant::Source) { Preset::Source } else { Preset::Fleet };
         let mut settings = match self.base {
             Base::Protocol(protocol) => ElectionSettings::preset(protocol, preset),
-            Base::Control(control) => control.settings(nodes),
+            Base::Control(control) => control.settings(nodes, self.has(Variant::PreVote)),
         };
         if self.has(Variant::OwnDetection) {
             match &mut settings {
@@ -214,6 +220,7 @@ impl Contestant {
     pub(super) fn settings(self, nodes: usize, seed: u64) -> WorldSettings {
         let mut settings = WorldSettings::without_parking(nodes, seed);
         settings.election = self.election(nodes);
+        settings.reliable_elections = self.has(Variant::Reliable);
         if self.has(Variant::ControlUnit) || self.has(Variant::RegularLeader) {
             settings.roles.insert(0, Role::ControlUnit);
         }
@@ -234,6 +241,14 @@ impl Contestant {
     #[must_use]
     pub fn bound(self, nodes: usize) -> Duration {
         self.election(nodes).bound(&MeshTimes::default(), nodes)
+    }
+
+    /// Whether a group of so many of the nodes can have a master: under Raft only a majority can.
+    pub(super) fn can_elect(self, group: usize, nodes: usize) -> bool {
+        match self.base {
+            Base::Protocol(_) => true,
+            Base::Control(control) => control.can_elect(group, nodes),
+        }
     }
 
     pub(super) fn is_control(self) -> bool {

@@ -234,10 +234,13 @@ impl Course {
         })
     }
 
-    /// Some events undo a fault: the fleet settles with the fault first.
+    /// Some events undo a fault: the fleet settles with the fault first, except for groups that
+    /// can't have a master.
     fn prepare(&mut self, fault: Fault, groups: &[&[usize]]) -> Option<()> {
         self.inflict(fault);
-        self.quiet_groups(groups)
+        let Trial { contestant, size, .. } = self.trial;
+        let groups = groups.iter().filter(|group| contestant.can_elect(group.len(), size));
+        self.quiet_groups(&groups.copied().collect::<Vec<_>>())
     }
 
     fn strike(&mut self, fault: Fault) -> &mut Self {

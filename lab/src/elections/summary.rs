@@ -31,6 +31,7 @@ pub struct Cell {
     /// The times in milliseconds; none in a situation that does not settle.
     pub(super) times: Option<Times>,
     pub median: Option<Quantile>,
+    /// `None` of fewer than 72 runs, and the next one of fewer than 368.
     pub p95: Option<Quantile>,
     pub p99: Option<Quantile>,
     /// How long a run was watched on average.
@@ -75,6 +76,8 @@ impl Cell {
             Times::new(runs.iter().map(|run| run.took.map(millis)), limit)
         });
         let quantile = |share| times.as_ref().and_then(|times| times.quantile(share));
+        // One whose upper limit is unknown says nothing: too few runs.
+        let tail = |share| quantile(share).filter(|quantile| quantile.high.is_some());
         // A fleet to which nothing happened sent nothing either.
         let prepared: Vec<&Run> = runs.iter().copied().filter(|run| run.prepared).collect();
         let values =
@@ -101,8 +104,8 @@ impl Cell {
             unsettled: runs.iter().filter(|run| run.is_unsettled()).count(),
             unprepared: runs.len() - prepared.len(),
             median: quantile(0.5),
-            p95: quantile(0.95),
-            p99: quantile(0.99),
+            p95: tail(0.95),
+            p99: tail(0.99),
             watched_ms: average(&|run| millis(run.watched)),
             messages: interval(&|run| whole(run.messages.messages)),
             excess: interval(&Run::excess),

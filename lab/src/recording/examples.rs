@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use elevator_fleet::election::bully::Estimate;
-use elevator_fleet::election::{ElectionSettings, bully, token_ring};
+use elevator_fleet::election::{ElectionSettings, Preset, bully, token_ring};
 use elevator_fleet::wire::Protocol;
 
 use crate::trace::{Trace, Window};
@@ -45,7 +45,7 @@ impl Example {
         },
         Self {
             name: "three-masters",
-            title: "lowest-ip (F3): three sub-networks merge, the lowest leads",
+            title: "lowest-ip:source (F3): three sub-networks merge, the lowest leads",
             only: &["announcement", "dial", "accept", "close"],
             scene: three_masters,
         },
@@ -113,6 +113,7 @@ fn ring_freeze() -> Scene {
 
 fn three_masters() -> Scene {
     let mut world = WorldSettings::without_parking(7, 1);
+    world.election = ElectionSettings::preset(Protocol::LowestIp, Preset::Source);
     world.weather.delay = 2_000..=5_000;
     let parts = Fault::Partition(vec![vec![0, 3], vec![1, 4, 6], vec![2, 5]]);
     let faults = vec![(1_000, parts), (5_005, Fault::Heal)];

@@ -25,6 +25,15 @@ enum Datagram {
     Packet(Arc<[u8]>),
 }
 
+impl Datagram {
+    fn is_of_election(&self) -> bool {
+        match self {
+            Self::Beacon(beacon) => beacon.piggybacked.is_some(),
+            Self::Packet(_) => true,
+        }
+    }
+}
+
 impl World {
     pub(super) fn perform(&mut self, node: usize, action: Action) {
         if let Some(boundary) = boundary_before(&action)
@@ -187,7 +196,8 @@ impl World {
         size: Size,
         sent: Option<SentId>,
     ) {
-        let mut arrivals = self.arrivals(from, to);
+        let is_reliable = self.settings.reliable_elections && datagram.is_of_election();
+        let mut arrivals = self.arrivals(from, to, is_reliable);
         for arrival in arrivals.iter_mut().filter(|arrival| arrival.is_some()) {
             if self.network.corrupts(&mut self.random) {
                 *arrival = None;
@@ -214,10 +224,7 @@ impl World {
     }
 
     fn flow(&mut self, datagram: &Datagram) -> &mut Flow {
-        match datagram {
-            Datagram::Beacon(beacon) if beacon.piggybacked.is_none() => &mut self.wire.beacons,
-            Datagram::Beacon(_) | Datagram::Packet(_) => &mut self.wire.election,
-        }
+        if datagram.is_of_election() { &mut self.wire.election } else { &mut self.wire.beacons }
     }
 
     /// One that is sent to everybody comes back to its sender.
@@ -240,13 +247,13 @@ impl World {
     }
 
     /// When a datagram arrives, if it does, and when its copy does, if there is one.
-    fn arrivals(&mut self, from: usize, to: usize) -> [Option<Duration>; 2] {
+    fn arrivals(&mut self, from: usize, to: usize, is_reliable: bool) -> [Option<Duration>; 2] {
         let twice = self.network.duplicates(&mut self.random);
         let pair = (from, to);
         [true, twice].map(|sent| {
             let arrives = sent
                 && self.network.passes(from, to)
-                && !self.network.loses(&mut self.random, self.now, pair);
+                && (is_reliable || !self.network.loses(&mut self.random, self.now, pair));
             arrives.then(|| self.now + self.network.datagram_delay(&mut self.random))
         })
     }

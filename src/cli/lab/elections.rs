@@ -1,11 +1,12 @@
 //! `liftmesh lab elections`: the election protocols side by side.
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
 use liftmesh_lab::elections::{
-    Cell, Comparison, Conditions, Contestant, Growth, Row, Situation, UnknownName, check, growth,
-    plot, summary, write_json,
+    Cell, Comparison, Conditions, Contestant, Growth, PUBLISHED, Paper, Row, Situation,
+    UnknownName, check, growth, plot, summary, write_json,
 };
 
 use super::files::{self, Files};
@@ -16,12 +17,21 @@ pub(super) const EXAMPLES: &str = "\
 Contestants are protocols, with variants after colons: bully, bully:source, bully:numbers,
 senior:own-detection, senior:control-unit, ballot:regular-leader, token-ring:equal-timeouts;
 all:source means every protocol with that variant. The controls raft, chang-roberts and invitation
-(together: controls) only run in virtual time.
+(together: controls) only run in virtual time; they have the variants raft:pre-vote and
+controls:reliable, in which the network loses no message of the election.
+
+--paper makes the tables, the figure and the data of docs/ELECTIONS.md anew: tables.md,
+elections.svg and a CSV file with every run. It fails if the runs are not those that are published.
 
 Examples:
   liftmesh lab elections --sizes 3,8 --losses 0 --contestants bully,senior --situations master-dead
+  liftmesh lab elections --paper paper
   liftmesh lab elections --contestants all,controls --csv runs.csv.gz --svg elections.svg
   liftmesh lab elections --situations all --sizes 2,4,8,16,32,64 --losses 0,5,25 --check";
+
+const PROGRAM: &str = concat!("liftmesh ", env!("CARGO_PKG_VERSION"));
+
+const PROGRESS: &str = "{bar:40} {pos} of {len} fleets, {eta} to go";
 
 const MOST_ROUNDS: u64 = 100_000;
 
@@ -65,6 +75,11 @@ pub(crate) struct ElectionsArgs {
     /// messages grow faster than n²
     #[arg(long)]
     check: bool,
+    /// Run the published comparison instead, and write its files to this directory
+    #[arg(long, value_name = "DIR",
+          conflicts_with_all = ["contestants", "sizes", "losses", "conditions", "situations", "watch",
+                                "rounds", "seed", "csv", "json", "svg", "check"])]
+    paper: Option<PathBuf>,
 }
 
 /// What one name means. An alias, because clap takes a literal `Vec` for a repeated argument.
@@ -77,17 +92,27 @@ fn situations(text: &str) -> Result<Situations, UnknownName> {
 
 impl ElectionsArgs {
     pub(super) fn execute(&self) -> Result<(), CommandError> {
+        if let Some(directory) = &self.paper {
+            return write_paper(directory);
+        }
         let comparison = self.comparison();
         let trials = comparison.trials().len();
         if trials == 0 {
             return Err(LabError::Small.into());
         }
         self.files.touch()?;
-        let bar = files::progress(trials as u64, "{bar:40} {pos} of {len} fleets, {eta} to go");
+        let bar = files::progress(trials as u64, PROGRESS);
         let runs = comparison.run(|_| bar.inc(1)).map_err(LabError::from)?;
         bar.finish_and_clear();
         let (cells, growth) = (summary(&runs), growth(&runs));
-        self.files.write(&runs, |to| write_json(&cells, &growth, to), || plot(&runs))?;
+        let last = self.seed + self.rounds - 1;
+        let origin = format!("{PROGRAM}, seeds {} to {last}, watch {} s", self.seed, self.watch);
+        self.files.write(
+            &runs,
+            Some(&origin),
+            |to| write_json(&cells, &growth, to),
+            || plot(&runs),
+        )?;
         output::print(&page(&cells, &growth))?;
         if self.check {
             let broken = check(&runs);
@@ -113,6 +138,27 @@ impl ElectionsArgs {
     }
 }
 
+/// The published comparison, in three files.
+fn write_paper(directory: &Path) -> Result<(), CommandError> {
+    let file = |name: &str| directory.join(name);
+    let csv = file(&format!("elections-{}.csv.gz", PUBLISHED.version));
+    std::fs::create_dir_all(directory)
+        .map_err(|source| LabError::File { path: directory.to_owned(), source })?;
+    let comparisons = Paper::comparisons().map_err(LabError::from)?;
+    let trials: usize = comparisons.iter().map(|comparison| comparison.trials().len()).sum();
+    let bar = files::progress(trials as u64, PROGRESS);
+    let paper = Paper::run(&comparisons, || bar.inc(1)).map_err(LabError::from)?;
+    bar.finish_and_clear();
+    files::write_file(&csv, |to| paper.write_csv(to))?;
+    files::write_drawing(&file("elections.svg"), &paper.plot().map_err(LabError::from)?)?;
+    files::write_file(&file("tables.md"), |to| Ok(to.write_all(paper.tables().as_bytes())?))?;
+    output::print(&format!("{trials} runs: see tables.md, elections.svg and {}\n", csv.display()))?;
+    if paper.is_published().map_err(LabError::from)? {
+        return Ok(output::print(&format!("{PUBLISHED}\n"))?);
+    }
+    Err(LabError::Unpublished { version: PUBLISHED.version }.into())
+}
+
 fn page(cells: &[Cell], growth: &[Growth]) -> String {
     let of_one = |one: &Cell, other: &Cell| {
         (one.situation, one.conditions) == (other.situation, other.conditions)
@@ -132,7 +178,8 @@ fn section(cells: &[Cell]) -> String {
     let rows = cells.iter().map(Row::columns);
     let (what, names) = if situation.settles() {
         let names = "median_ms median_low_ms median_high_ms p95_ms p99_ms excess_messages \
-                     excess_messages_most without_master_ms two_masters_ms";
+                     excess_messages_most election_sent beacons_sent links_sent without_master_ms \
+                     two_masters_ms";
         ("messages beyond those of a quiet fleet".to_owned(), names)
     } else {
         let names = "election_sent election_sent_bytes election_received_bytes beacons_sent \
@@ -194,7 +241,8 @@ mod tests {
         let mut text = String::new();
         let file = File::open(directory.path().join("runs.csv.gz")).unwrap();
         GzDecoder::new(file).read_to_string(&mut text).unwrap();
-        assert_eq!(text.lines().count(), 5 * 2 * 2 * 2 + 1);
+        assert!(text.starts_with("# liftmesh "), "{text}");
+        assert_eq!(text.lines().count(), 5 * 2 * 2 * 2 + 2);
         for name in ["summary.json", "figures.svg"] {
             assert!(directory.path().join(name).metadata().unwrap().len() > 1_000, "{name}");
         }

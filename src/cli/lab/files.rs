@@ -39,11 +39,12 @@ impl Files {
     pub(super) fn write(
         &self,
         runs: &[impl Row],
+        origin: Option<&str>,
         write_json: impl FnOnce(&mut dyn Write) -> Result<(), WriteError>,
         plot: impl FnOnce() -> Result<String, PlotError>,
     ) -> Result<(), LabError> {
         if let Some(path) = &self.csv {
-            write_file(path, |to| write_csv(runs, to))?;
+            write_file(path, |to| write_csv(origin, runs, to))?;
         }
         if let Some(path) = &self.json {
             write_file(path, write_json)?;

@@ -137,7 +137,7 @@ impl TrafficArgs {
             runs.extend(fresh_runs);
         }
         let write_json = |to: &mut dyn Write| write_json(&summary, &difference, to);
-        self.files.write(&runs, write_json, || plot_waits(&comparison, &runs))?;
+        self.files.write(&runs, None, write_json, || plot_waits(&comparison, &runs))?;
         output::print(&text)?;
         runs.iter().filter_map(|run| run.program.as_ref()).try_for_each(dispatcher::flawless)?;
         Ok(())
