@@ -88,7 +88,7 @@ if [ -n "$full" ]; then
 fi
 
 step "compilation of the tests"
-selected=(--lib --test virtual_fleet --test processes --test endpoints)
+selected=(--lib --bins --test virtual_fleet --test processes --test endpoints)
 [ -z "$full" ] || selected+=(--test browser)
 [ -z "$nightly" ] || selected+=(--test load)
 cargo test "${most[@]}" "${selected[@]}" --no-run
@@ -109,7 +109,7 @@ tests() {
 threads=$(nproc)
 # Some of these wait for real lines and clocks.
 RUST_TEST_THREADS="${RUST_TEST_THREADS:-$((threads * 2))}" \
-    tests virtual --lib --test virtual_fleet
+    tests virtual --lib --bins --test virtual_fleet
 # Tests with real processes mostly wait: eight at once even where there are fewer processors. They need
 # the machine for themselves, for a simulated panel that is starved counts as silent.
 RUST_TEST_THREADS="${RUST_TEST_THREADS:-$((threads > 8 ? threads : 8))}" \

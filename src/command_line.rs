@@ -24,7 +24,8 @@ impl FromStr for CommandLine {
 
     fn from_str(text: &str) -> Result<Self, ()> {
         let text = text.trim();
-        let is_odd = |it: char| it.is_control() || ['\'', '"', '\\'].contains(&it);
+        let is_odd =
+            |it: char| it.is_control() && !it.is_whitespace() || ['\'', '"', '\\'].contains(&it);
         let is_right = !text.is_empty() && text.len() <= LONGEST && !text.contains(is_odd);
         is_right.then(|| Self(text.to_owned())).ok_or(())
     }
@@ -41,5 +42,21 @@ impl fmt::Display for CommandLine {
 pub(crate) fn kill_group(leader: u32) {
     if let Some(group) = i32::try_from(leader).ok().and_then(Pid::from_raw) {
         kill_process_group(group, Signal::KILL).unwrap_or_default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_line_has_words_and_nothing_quoted() {
+        let command: CommandLine = " page --to\ta ".parse().expect("a command line");
+        let (program, arguments) = command.words();
+        assert_eq!((program, arguments.collect::<Vec<_>>()), ("page", vec!["--to", "a"]));
+        let long = "x".repeat(LONGEST + 1);
+        for wrong in ["", " ", "page 'all of them'", r"a\ b", "a\0b", long.as_str()] {
+            assert!(wrong.parse::<CommandLine>().is_err(), "{wrong}");
+        }
     }
 }

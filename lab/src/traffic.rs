@@ -41,7 +41,7 @@ mod tests;
 use std::time::Duration;
 
 pub use self::cell::{Cell, Source, UnknownCell};
-pub use self::comparison::{Comparison, Trial, seed_of_commit};
+pub use self::comparison::{Comparison, Trial};
 pub use self::gym::{Costs, Gym, GymError, Moment, Shape};
 pub use self::plot::plot_waits;
 pub use self::run::{Figures, Run, Saturation};

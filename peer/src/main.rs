@@ -16,6 +16,7 @@ use std::io::Write;
 
 use anyhow::{Context, Result, ensure};
 use clap::Parser;
+use elevator_simulator::building::seed_of_commit;
 use rayon::prelude::*;
 
 use crate::score::{Score, tables};
@@ -45,8 +46,7 @@ fn seeds(text: &str) -> Result<(u64, u64)> {
 }
 
 fn commit(hash: &str) -> Result<(u64, u64)> {
-    let digits = hash.get(..12).context("at least 12 digits of the hash are needed")?;
-    let first = u64::from_str_radix(digits, 16)?;
+    let first = seed_of_commit(hash).context("a hash of at least 12 digits is needed")?;
     Ok((first, first + 2))
 }
 

@@ -30,7 +30,7 @@ use crate::config::{CarConfig, ConfigError, DoorTimes, Kinematics, StartPosition
 
 pub use self::crowd::{Action, Count, Crowd, Journey, Landed, Panels};
 pub use self::list::{ListError, read_passengers, write_passengers};
-pub use self::random::SplitMix64;
+pub use self::random::{SplitMix64, seed_of_commit};
 pub use self::traffic::{MASS, Passenger, Pattern, Traffic};
 pub use self::transfer::Transfer;
 

@@ -224,7 +224,7 @@ key_types! {
     Username => String: "NAME", "1 to 64 bytes without spaces",
         |text| plain(text, 64, |byte| byte.is_ascii_graphic());
     Broker => Self: "URL", "mqtt://HOST:PORT or mqtts://HOST:PORT, without a user name or password", parsed;
-    CommandLine => Self: "COMMAND", "a program and its arguments, separated by spaces, without quotes",
+    CommandLine => Self: "COMMAND", "a program and its arguments, separated by spaces, without quotes, up to 1024 bytes",
         parsed;
     WebhookUrl => Self: "URL", "https://HOST:PORT/PATH or http://HOST:PORT/PATH, without a user name",
         parsed;
@@ -239,7 +239,10 @@ key_types! {
         },
         offering(|| texts(&["health"]));
     Choice => Self: "STRATEGY",
-        format!("{} or exec: and a program with its arguments", texts(&Strategy::ALL).join(", ")),
+        format!(
+            "{} or exec: and a program with its arguments, without quotes",
+            texts(&Strategy::ALL).join(", ")
+        ),
         parsed, offering(|| texts(&Strategy::ALL));
     LogFilter => Self: "FILTER",
         "a level, or levels by module, such as info,liftmesh::mesh=debug", Self::new,

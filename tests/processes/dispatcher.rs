@@ -52,7 +52,8 @@ fn the_examples_are_sound_and_compare_with_the_built_in_strategies() {
         assert!(check.status.success(), "{}", text(&check));
         let json = directory.path().join("summary.json");
         let strategies = format!("nearest-car,exec:{command}");
-        let words = ["lab", "traffic", "--cells", "A12_lunch_5", "--seeds", "1", "--json"];
+        let words =
+            ["lab", "traffic", "--cells", "A12_lunch_5", "--seed", "1", "--seeds", "1", "--json"];
         let mut compared = liftmesh(&words);
         let compared = compared.arg(&json).args(["--strategies", &strategies]).output().unwrap();
         assert!(compared.status.success(), "{}", text(&compared));

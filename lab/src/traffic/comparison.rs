@@ -13,13 +13,6 @@ pub struct Trial<'a> {
     pub seed: u64,
 }
 
-/// The first of the seeds that a commit determines: nobody can have tuned on them before it was
-/// made. `None` if this is no hash.
-#[must_use]
-pub fn seed_of_commit(hash: &str) -> Option<u64> {
-    u64::from_str_radix(hash.get(..12)?, 16).ok()
-}
-
 /// Many trials: one for each cell, strategy and seed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {

@@ -1,5 +1,13 @@
 //! Chance by seed.
 
+/// The first of the seeds that the hash of a commit determines, by its first 12 digits: nobody can
+/// have tuned on them before it was made. `None` if this is no such hash.
+#[must_use]
+pub fn seed_of_commit(hash: &str) -> Option<u64> {
+    let is_hash = hash.bytes().all(|digit| digit.is_ascii_hexdigit());
+    u64::from_str_radix(hash.get(..12).filter(|_| is_hash)?, 16).ok()
+}
+
 /// A generator of random numbers; equal seeds give equal numbers.
 ///
 /// Steele, Lea and Flood: Fast splittable pseudorandom number generators, 2014.

@@ -8,10 +8,10 @@ use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use elevator_simulator::building::{Building, Pattern, read_passengers};
+use elevator_simulator::building::{Building, Pattern, read_passengers, seed_of_commit};
 use liftmesh_lab::traffic::{
     Cell, Comparison, Difference, STRATEGIES, Strategy, Summary, differences, plot_waits,
-    seed_of_commit, summaries, write_json,
+    summaries, write_json,
 };
 
 use super::files::{self, Files};
@@ -68,13 +68,14 @@ pub(crate) struct TrafficArgs {
     #[arg(long, value_name = "NUMBER", default_value = "10",
           value_parser = clap::value_parser!(u64).range(1..=MOST_SEEDS))]
     seeds: u64,
-    /// First seed; the same seeds give the same passengers [default: 1, and after these seeds as
-    /// many that nobody has tuned on, from --commit]
+    /// First seed; the same seeds give the same passengers [default: 1, and then also as many seeds
+    /// from --commit]
     #[arg(long, value_name = "NUMBER",
           value_parser = clap::value_parser!(u64).range(..=u64::MAX - MOST_SEEDS))]
     seed: Option<u64>,
-    /// Also run seeds drawn from the hash of this commit; none for no others [default: the
-    /// commit of the checkout in this directory, unless --seed is given]
+    /// Also run seeds drawn from the hash of this commit, which only the tables and the CSV file
+    /// have; `none` turns this off [default: the commit of the checkout in this directory, unless
+    /// --seed or --passengers is given]
     #[arg(long, value_name = "HASH", value_parser = commit)]
     commit: Option<Commit>,
     #[command(flatten)]
@@ -130,14 +131,14 @@ impl TrafficArgs {
                 page(fresh, &summaries(fresh, &fresh_runs), &differences(fresh, &fresh_runs));
             let (first, last) = (self.first_seed(), self.first_seed() + self.seeds - 1);
             text = format!(
-                "seeds {first} to {last}\n\n{text}\n{} seeds from commit {commit}, on which nobody has \
-                 tuned\n\n{tables}",
+                "seeds {first} to {last}\n\n{text}\n{} seeds from commit {commit}\n\n{tables}",
                 self.seeds
             );
             runs.extend(fresh_runs);
         }
         let write_json = |to: &mut dyn Write| write_json(&summary, &difference, to);
-        self.files.write(&runs, None, write_json, || plot_waits(&comparison, &runs))?;
+        let (of_seeds, _) = runs.split_at(comparison.trials().len());
+        self.files.write(&runs, None, write_json, || plot_waits(&comparison, of_seeds))?;
         output::print(&text)?;
         runs.iter().filter_map(|run| run.program.as_ref()).try_for_each(dispatcher::flawless)?;
         Ok(())
@@ -149,10 +150,10 @@ impl TrafficArgs {
 
     /// The commit whose seeds are run too.
     fn commit(&self) -> Commit {
-        match (&self.commit, self.seed) {
-            (Some(commit), _) => commit.clone(),
-            (None, Some(_)) => None,
-            (None, None) => {
+        match &self.commit {
+            Some(commit) => commit.clone(),
+            None if self.seed.is_some() || self.passengers.is_some() => None,
+            None => {
                 let git = Command::new("git").args(["rev-parse", "HEAD"]).output().ok()?;
                 let hash = String::from_utf8(git.stdout).ok()?;
                 git.status.success().then(|| hash.trim().to_owned())

@@ -22,8 +22,14 @@ fn a_comparison_is_told_by_its_factors() {
     let own = comparison("--building B16 --patterns lunch --rates 9.5,13");
     let names: Vec<_> = own.cells.iter().map(ToString::to_string).collect();
     assert_eq!(names, ["B16_lunch_9.5", "B16_lunch_13"]);
-    for wrong in ["--cells C20", "--strategies best", "--seeds 0", "--patterns up", "--commit v1.0"]
-    {
+    for wrong in [
+        "--cells C20",
+        "--strategies best",
+        "--seeds 0",
+        "--patterns up",
+        "--commit v1.0",
+        "--commit +123456789ab",
+    ] {
         assert!(args(wrong).is_err(), "{wrong}");
     }
 }
