@@ -220,6 +220,9 @@ impl Tables {
     }
 
     fn unsettled(&self) -> String {
+        if self.cells.iter().all(|cell| cell.unsettled == 0) {
+            return "\n**Unsettled runs**: none.\n".to_owned();
+        }
         let mut text = "\n**Unsettled runs**; those that never began had no master before the event.\n\n\
                         | contestant | nodes | loss | situation | runs | unsettled | never began |\n\
                         | --- | --- | --- | --- | --- | --- | --- |\n"
