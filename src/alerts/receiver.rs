@@ -134,7 +134,9 @@ async fn run(command: &CommandLine, alert: Bytes) -> Result<(), DeliveryError> {
             if status.success() { Ok(()) } else { Err(DeliveryError::Exit(status)) }
         }
         Err(_late) => {
-            child.id().map(kill_group);
+            if let Some(leader) = child.id() {
+                kill_group(leader);
+            }
             // One that has left the group is not waited for.
             child.start_kill().unwrap_or_default();
             timeout(LIMIT, child.wait()).await.ok();
