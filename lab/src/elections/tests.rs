@@ -282,11 +282,11 @@ fn a_silent_death_of_the_master_is_over_soon() {
         sizes: vec![4],
         conditions: vec![Conditions::Jitter],
         seed: 1,
-        rounds: 368,
+        rounds: 200,
         ..small(&[Situation::PowerLoss])
     };
-    let [cell] = summary(&runs(&comparison)).try_into().expect("one cell");
-    assert_eq!(cell.unsettled, 0, "another one leads");
-    let p99 = cell.p99.expect("times").estimate;
-    assert!(p99 <= Level::At(300.0), "{p99:?}");
+    let runs = runs(&comparison);
+    assert_eq!(runs.iter().filter(|run| run.took.is_none()).count(), 0, "another one leads");
+    let late = runs.iter().filter(|run| run.took > Some(Duration::from_millis(300))).count();
+    assert!(late <= 2, "{late} of 200");
 }
