@@ -41,7 +41,7 @@ export class LabSource extends Source {
   messages = null;
   /** What every node knows of the calls: the orders of `liftmesh-playground`; null if nobody looks. */
   orders = null;
-  /** Whether somebody acted before the last step of a replayed run: what was left of it is given up. */
+  /** Whether somebody acted before the last step of a replayed run: the rest is given up. */
   isTakenOver = false;
   #fleet;
   /** Whether somebody has done something. */

@@ -14,7 +14,8 @@ const ALIVE_MS = 250;
 /** The most lines of standard error that are shown of a run, and the most characters of each. */
 const [MOST_SAYINGS, LONGEST_SAYING] = [20, 1_000];
 
-/** The parameters of a module in node. Its process and console are globals, which it may redeclare. */
+/** The parameters of a module in node, where process and console are globals: a module may declare
+ * them itself. */
 const PARAMETERS = "exports, require, module, __filename, __dirname";
 
 /** What leads out of this worker, or to what the browser keeps for the site. */
@@ -126,7 +127,8 @@ function compiled() {
   try {
     new Function(PARAMETERS, text);
   } catch {
-    // The error with the line of the program; a text that closes the function is parsed, but not run.
+    // Parsed alone, for an error with the line of the program. There is none if the text closes the
+    // function.
     try {
       evaluate(`throw null;${source}`);
     } catch (error) {
