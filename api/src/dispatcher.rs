@@ -1,5 +1,5 @@
-//! The lines between a bank and a program that dispatches (`docs/DISPATCHERS.md`): beside a node, in
-//! the lab, and in a page.
+//! The lines between a bank and a program that dispatches (`docs/DISPATCHERS.md`): beside a node,
+//! in the lab, and in a page.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Gives new hall calls to the cars in turn. Short, and slow: a beginning. See docs/DISPATCHERS.md.
+// Gives new hall calls to the cars in turn. Short but slow: a starting point. See docs/DISPATCHERS.md.
 const readline = require('node:readline');
 
 let turn = 0;

@@ -34,18 +34,23 @@ export class Breaking extends Component {
   /** The nodes on the second side of the partition. */
   #second = new Set();
 
-  /** The side of each node. A partition that was made elsewhere is as seen by the first node. */
+  /** The side of each node; null if links are cut that do not part the network in two. */
   #sides({ nodes, cuts }) {
     const ways = new Set(cuts.map(String));
     const isCut = (one, other) => ways.has(`${one},${other}`) && ways.has(`${other},${one}`);
     const numbers = nodes.map((_, index) => index);
-    const fits = (second) =>
-      numbers.every((one) => numbers.every((other) => one === other || isCut(one, other) === (second.has(one) !== second.has(other))));
-    if (!fits(this.#second)) {
-      const seen = new Set(numbers.filter((other) => isCut(0, other)));
-      this.#second = fits(seen) ? seen : new Set();
+    const without = (side) => numbers.filter((node) => !side.has(node));
+    const isParted = (second) => second.size > 0 && second.size < nodes.length
+      && without(second).every((one) => [...second].every((other) => isCut(one, other)));
+    if (!isParted(this.#second)) {
+      // A partition that was made elsewhere: with the first node are those that it reaches, even by
+      // way of others.
+      const first = new Set([0]);
+      for (const one of first) numbers.filter((other) => !isCut(one, other)).forEach((other) => first.add(other));
+      this.#second = new Set(without(first));
     }
-    return numbers.map((node) => (this.#second.has(node) ? 2 : 1));
+    const rest = isParted(this.#second) || cuts.length === 0 ? 1 : null;
+    return numbers.map((node) => (this.#second.has(node) ? 2 : rest));
   }
 
   #move(node, sides) {
@@ -78,8 +83,9 @@ export class Breaking extends Component {
               <td key=${node.name}><span class="acts">${processButtons(node, index, inflict)}</span></td>`)}<td></td></tr>
             <tr><th scope="row">Side of the network</th>${nodes.map((node, index) => html`
               <td key=${node.name}><button type="button" class=${`side side-${sides[index]}`}
-                aria-label=${`Node ${node.name} is on side ${sides[index]} of the network: move it to the other side`}
-                onClick=${() => this.#move(index, sides)}>${sides[index]}</button></td>`)}<td></td></tr>
+                aria-label=${`Node ${node.name} ${sides[index] === null ? "is on no side of the network: part it from the others"
+                  : `is on side ${sides[index]} of the network: move it to the other side`}`}
+                onClick=${() => this.#move(index, sides)}>${sides[index] ?? "–"}</button></td>`)}<td></td></tr>
             <tr><th scope="col">Call</th><td colspan=${nodes.length}></td><th scope="col">Lamp</th></tr>
           </thead>
           <tbody>

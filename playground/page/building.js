@@ -1,5 +1,6 @@
-// The editor of a building: its floors, and which of them each car serves. Its value is the form that
-// nodes read, or null for equal floors that every car serves.
+// The editor of a building: its floors, and which of them each car serves, by their numbers from
+// below: labels may be equal for a moment. Nodes read it with labels, or null for equal floors that
+// every car serves.
 import { Component, html } from "./html.js";
 
 const SIDES = ["front", "rear"];
@@ -10,9 +11,19 @@ const nameOf = (car) => String.fromCharCode(65 + (car % 26)) + (Math.floor(car /
 
 const withDoors = (it) => ({ doors: ["front"], ...it });
 
+/** Heights are exact to a millimetre, as nodes read them. */
+const toMillimetres = (height) => Math.round(height * 1000) / 1000;
+
+/** What the editor shows of a building that nodes read. */
+export function editable({ floors, cars }) {
+  const numbers = new Map(floors.map(({ label }, floor) => [label, floor]));
+  const car = ({ serves, ...it }) => ({ ...it, serves: serves.map((label) => numbers.get(label)) });
+  return { floors, cars: cars.map(car) };
+}
+
 /** A building with a column for each of so many cars; new ones serve every floor. */
-function fitted(building, cars) {
-  const serves = building.floors.map(({ label }) => label);
+export function fitted(building, cars) {
+  const serves = building.floors.map((_, floor) => floor);
   const car = (_, index) => {
     const name = nameOf(index);
     return withDoors(building.cars.find((one) => one.name === name) ?? { name, serves });
@@ -20,9 +31,10 @@ function fitted(building, cars) {
   return { floors: building.floors.map(withDoors), cars: Array.from({ length: Math.min(cars, 32) }, car) };
 }
 
-/** The settings of a new fleet that somebody wishes. */
-export function settingsOf(wish) {
-  return { ...wish, steps: [], building: wish.building && fitted(wish.building, wish.cars) };
+/** The settings of a new fleet like this, with a building of the editor or none. */
+export function settingsOf(wish, building) {
+  const car = ({ serves, ...it }) => ({ ...it, serves: serves.map((floor) => building.floors[floor].label) });
+  return { ...wish, steps: [], building: building && { ...building, cars: building.cars.map(car) } };
 }
 
 /** The examples that the editor begins with: their names, for people too, and their floors. */
@@ -63,30 +75,29 @@ export class Building extends Component {
   render({ building, wrong, onChange }) {
     const { floors, cars } = building;
     const labels = floors.map(({ label }) => label);
-    const setFloor = (index, change) => {
-      const label = change.label ?? labels[index];
-      onChange({
-        floors: floors.map((floor, other) => (other === index ? { ...floor, ...change } : floor)),
-        cars: cars.map((car) => ({ ...car, serves: car.serves.map((it) => (it === labels[index] ? label : it)) })),
-      });
-    };
+    const setFloor = (index, change) =>
+      onChange({ cars, floors: floors.map((floor, other) => (other === index ? { ...floor, ...change } : floor)) });
     const setCar = (index, change) =>
       onChange({ floors, cars: cars.map((car, other) => (other === index ? { ...car, ...change } : car)) });
     const add = () => {
       const number = floors.findLast(({ label }) => /^\d+$/.test(label))?.label ?? 0;
       let label = Number(number) + 1;
       while (labels.includes(String(label))) label += 1;
-      const height = Math.round(((floors.at(-1)?.height ?? -STOREY_M) + STOREY_M) * 1000) / 1000;
+      const height = toMillimetres((floors.at(-1)?.height ?? -STOREY_M) + STOREY_M);
       onChange({
         floors: [...floors, withDoors({ label: String(label), height })],
-        cars: cars.map((car) => ({ ...car, serves: [...car.serves, String(label)] })),
+        cars: cars.map((car) => ({ ...car, serves: [...car.serves, floors.length] })),
       });
     };
-    const remove = (index) =>
+    const remove = (index) => {
+      const left = floors.filter((_, other) => other !== index);
+      const lowest = index === 0 ? left[0]?.height ?? 0 : 0;
+      const moved = (serves) => serves.filter((it) => it !== index).map((it) => (it > index ? it - 1 : it));
       onChange({
-        floors: floors.filter((_, other) => other !== index),
-        cars: cars.map((car) => ({ ...car, serves: car.serves.filter((it) => it !== labels[index]) })),
+        floors: left.map((floor) => ({ ...floor, height: toMillimetres(floor.height - lowest) })),
+        cars: cars.map((car) => ({ ...car, serves: moved(car.serves) })),
       });
+    };
     const check = (name, isOn, onChange) =>
       html`<input type="checkbox" aria-label=${name} checked=${isOn} onChange=${onChange} />`;
     const doors = (name, it, set) => SIDES.map((side) => html`
@@ -100,8 +111,8 @@ export class Building extends Component {
         ${doors(`Floor ${label}`, floor, (change) => setFloor(index, change))}
         ${cars.map((car, number) => html`<td key=${car.name}>${check(
           `Car ${car.name} serves floor ${label}`,
-          car.serves.includes(label),
-          () => setCar(number, { serves: toggled(car.serves, label, labels) }),
+          car.serves.includes(index),
+          () => setCar(number, { serves: toggled(car.serves, index, [...floors.keys()]) }),
         )}</td>`)}
         <td><button type="button" aria-label=${`Remove floor ${label}`} onClick=${() => remove(index)}>×</button></td>
       </tr>`;

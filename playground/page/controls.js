@@ -1,6 +1,6 @@
 // The controls of the playground: time, the fleet, its nodes, and what breaks.
 import { Breaking, processButtons, saysOf } from "./breaking.js";
-import { Building, EXAMPLES, example, settingsOf } from "./building.js";
+import { Building, EXAMPLES, editable, example, fitted, settingsOf } from "./building.js";
 import { Component, html } from "./html.js";
 import { Lesson, Lessons } from "./lessons.js";
 import { Messages } from "./messages.js";
@@ -15,7 +15,12 @@ const ELECTIONS = ["lowest-ip", "bully", "senior", "ballot", "token-ring"].map((
 const STRATEGIES = ["planner", "collective", "nearest-car", "time-to-idle"].map((name) => [name, name]);
 
 export class Controls extends Component {
-  state = { ...this.#wished(this.props.settings), site: this.props.settings.building === null ? PLAIN : "own", link: null };
+  state = this.#begun(this.props.settings);
+
+  #begun({ building, ...settings }) {
+    const wish = { ...settings, building: building && editable(building) };
+    return { ...this.#wished(wish), site: building === null ? PLAIN : "own", link: null };
+  }
 
   componentDidMount() {
     this.props.model.onChange(() => this.setState({}));
@@ -49,10 +54,12 @@ export class Controls extends Component {
     this.setState(({ wish }) => this.#wished({ ...wish, ...change }));
   }
 
-  /** What is wished, the settings of a fleet like that, and what is wrong with them, if anything. */
+  /** What is wished, its building for the editor, the settings of a fleet like that, and what is
+   * wrong with them, if anything. */
   #wished(wish) {
-    const settings = settingsOf(wish);
-    return { wish, settings, wrong: this.props.source.wrong(settings) };
+    const building = wish.building && fitted(wish.building, wish.cars);
+    const settings = settingsOf(wish, building);
+    return { wish, building, settings, wrong: this.props.source.wrong(settings) };
   }
 
   #choose(site) {
@@ -62,12 +69,15 @@ export class Controls extends Component {
   }
 
   async #share() {
-    const link = await encoded(this.props.source.run());
-    this.setState({ link });
-    if (link.length > LONGEST) {
-      this.props.model.say("info", "This link is very long; some programs may truncate it.");
+    const { source, model } = this.props;
+    try {
+      const link = await encoded(source.run());
+      this.setState({ link });
+      if (link.length > LONGEST) model.say("info", "This link is very long; some programs may truncate it.");
+      await navigator.clipboard?.writeText(link).catch(() => {});
+    } catch (error) {
+      model.say("alarm", `There is no link to this run: ${error.message}`);
     }
-    await navigator.clipboard?.writeText(link).catch(() => {});
   }
 
   render({ source, lesson, lessons }, state) {
@@ -107,7 +117,7 @@ export class Controls extends Component {
         ${picture.violations.length > 0 &&
         html`<p class="banner alarm" role="alert">An invariant was violated. Please report it:
           ${picture.violations[0]}</p>`}
-        ${lesson !== null && !state.lessonEnds && html`<${Lesson} lesson=${lesson} lessons=${lessons} />`}
+        ${lesson !== null && !state.lessonEnds && html`<${Lesson} lesson=${lesson} lessons=${lessons} isTakenOver=${source.isTakenOver} />`}
         <details class="break" open onToggle=${(event) => source.watchOrders(event.target.open)}>
           <summary>Break it</summary>
           <${Breaking} source=${source} inflict=${this.#inflict} />
@@ -140,12 +150,12 @@ export class Controls extends Component {
               <select name="building" value=${state.site} onChange=${(event) => this.#choose(event.target.value)}>
                 ${BUILDINGS.map(([value, text]) => html`<option key=${value} value=${value}>${text}</option>`)}
               </select></label>
-            ${state.wish.building === null && this.#number("Floors", "floors", 2, 64)}
+            ${state.building === null && this.#number("Floors", "floors", 2, 64)}
             ${this.#number("Passengers a minute", "passengers", 0, 600)} ${this.#select("Traffic", "pattern", PATTERNS)}
             ${this.#number("Seed", "seed", 0, 4294967295)}
             ${this.#select("Election", "election", ELECTIONS)} ${this.#select("Dispatch", "strategy", STRATEGIES)}
-            ${state.wish.building !== null &&
-            html`<${Building} building=${state.settings.building} wrong=${state.wrong}
+            ${state.building !== null &&
+            html`<${Building} building=${state.building} wrong=${state.wrong}
               onChange=${(building) => { this.setState({ site: "own" }); this.#wish({ building }); }} />`}
             <button type="submit">Start</button>
           </form>

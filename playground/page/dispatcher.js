@@ -3,6 +3,26 @@ import { Component, createRef, html } from "./html.js";
 
 export const EXAMPLES = ["round_robin.js", "nearest_car.js", "fewest_stops.js"];
 
+/** Where the browser keeps the program as long as the tab is open. */
+const KEPT = "liftmesh-program";
+
+/** The program that was written in this tab; null if there is none, or the browser keeps nothing. */
+export function kept() {
+  try {
+    return sessionStorage.getItem(KEPT);
+  } catch {
+    return null;
+  }
+}
+
+export function keep(text) {
+  try {
+    sessionStorage.setItem(KEPT, text);
+  } catch {
+    // The browser keeps nothing: the page works without.
+  }
+}
+
 /** The text of an example, or of the reference. */
 export async function fetched(name) {
   const response = await fetch(new URL(`../dispatchers/${name}`, import.meta.url));
@@ -29,7 +49,9 @@ export class Editor extends Component {
   #load = async () => {
     const { example } = this.state;
     try {
-      this.props.onEdit(await fetched(example));
+      const texts = await Promise.all(EXAMPLES.map(fetched));
+      if (!texts.includes(this.props.text) && !confirm(`Replace your program with ${example}?`)) return;
+      this.props.onEdit(texts[EXAMPLES.indexOf(example)]);
       this.#say(`${example} is loaded.`);
     } catch (error) {
       this.#say(error.message);
@@ -47,7 +69,7 @@ export class Editor extends Component {
     URL.revokeObjectURL(url);
   };
 
-  /** Loads the reference when it is wished first. */
+  /** Loads the reference when it is opened for the first time. */
   #open = async (event) => {
     if (!event.target.open || this.state.reference !== null) return;
     const reference = await fetched("protocol.d.ts").catch((error) => error.message);
@@ -93,7 +115,7 @@ export class Editor extends Component {
         <span>${fault.text}</span></p>`}
       <details class="reference" onToggle=${this.#open}>
         <summary>What it reads and writes</summary>
-        <pre tabindex="0">${reference ?? "Loading…"}</pre>
+        <pre tabindex="0" role="region" aria-label="What it reads and writes">${reference ?? "Loading…"}</pre>
       </details>
     `;
   }

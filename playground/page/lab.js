@@ -41,7 +41,11 @@ export class LabSource extends Source {
   messages = null;
   /** What every node knows of the calls: the orders of `liftmesh-playground`; null if nobody looks. */
   orders = null;
+  /** Whether somebody acted before the last step of a replayed run: the rest is given up. */
+  isTakenOver = false;
   #fleet;
+  /** Whether somebody has done something. */
+  #isTouched = false;
   #showsOrders = true;
   #isWatching = false;
   #drawn = null;
@@ -61,6 +65,7 @@ export class LabSource extends Source {
   replace(fleet) {
     this.#fleet.free();
     this.#fleet = fleet;
+    this.isTakenOver = false;
     this.viewpoint = 0;
     this.#isWatching = false;
     this.#rest = 0;
@@ -158,11 +163,15 @@ export class LabSource extends Source {
 
   /** @param {object} act a fault, a press, a request, or other traffic */
   act(act) {
+    const steps = this.#isTouched ? null : this.run().steps.length;
     try {
       this.#fleet.act(JSON.stringify(act));
     } catch (reason) {
       throw new Problem(422, "impossible", String(reason));
     }
+    // Only what was left of a replayed run makes it shorter by an act.
+    if (steps !== null) this.isTakenOver = this.run().steps.length <= steps;
+    this.#isTouched = true;
     this.show();
   }
 

@@ -13,13 +13,14 @@ export async function lessonsFor(query) {
 
 const link = ({ name }) => `?lesson=${name}`;
 
-/** The lesson that is shown, with the way to the next one. */
-export function Lesson({ lesson, lessons }) {
+/** The lesson that is shown, with the way to the next one. Who acts before its last step takes over. */
+export function Lesson({ lesson, lessons, isTakenOver }) {
   const next = lessons[lessons.indexOf(lesson) + 1];
   return html`
     <section class="lesson" aria-label="Lesson">
       <h2>${lesson.name.toUpperCase()}: ${lesson.title}</h2>
       <p>${lesson.watch.join(" ")}</p>
+      <p role="status">${isTakenOver && "You took over: the rest of the lesson will not happen."}</p>
       <p class="lab-row"><a href=${link(lesson)}>Start again</a>
         ${next !== undefined && html`<a href=${link(next)}>Next: ${next.title}</a>`}</p>
     </section>

@@ -1,12 +1,15 @@
 // A race: two strategies on the same passengers, seed by seed, with a verdict where there is one.
 import { Component, html, render } from "./html.js";
 import { Curves, Figures } from "./standing.js";
-import { EXAMPLES, Editor, fetched } from "./dispatcher.js";
+import { EXAMPLES, Editor, fetched, keep, kept } from "./dispatcher.js";
 import { LONGEST, decoded, encoded } from "./share.js";
 import { PATTERNS } from "./traffic.js";
 
 /** How long the program may be silent, ms. */
 const SILENCE_MS = 5_000;
+
+/** The most lines of standard error that are shown of a race. */
+const MOST_SAYINGS = 200;
 
 const OWN = "own";
 const STRATEGIES = ["planner", "collective", "nearest-car", "time-to-idle", "destination"];
@@ -20,13 +23,14 @@ const RATES = ["5", "8", "12"];
 
 const DEFAULTS = { building: "A12", pattern: "lunch", rate: "8", seed: 1, seeds: 10, strategies: ["planner", "collective"] };
 
-/** What somebody calls a strategy. */
+/** The name of a strategy in the page. */
 const called = (strategy) => (strategy === OWN ? "my own" : strategy);
 
 class Race extends Component {
   /** `raced` has the settings of the standing. */
   state = { wish: this.props.wish, text: this.props.text, runs: 0, standing: null, raced: null, fault: null, says: [], link: null, wrong: this.props.wrong };
   #worker = null;
+  #url = null;
   #timer = null;
 
   componentWillUnmount() {
@@ -42,34 +46,43 @@ class Race extends Component {
     this.setState(({ wish }) => ({ wish: { ...wish, strategies: chosen(wish) }, link: null }));
   }
 
-  /** Begins, or ends what goes on. */
+  /** Starts a race, or stops the one that is running. */
   #toggle = (event) => {
     event.preventDefault();
     if (this.#worker !== null) return this.#end({});
     const { wish, text } = this.state;
     // A worker of a blob has the policy of the page, one of a file that of its server.
     const script = `import ${JSON.stringify(new URL("worker.js", import.meta.url).href)};`;
-    const url = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
-    this.#worker = new Worker(url, { type: "module" });
-    this.#worker.onmessage = ({ data }) => this.#take(data);
+    this.#url = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
+    this.#worker = new Worker(this.#url, { type: "module" });
     this.#worker.onerror = (event) => this.#end({ wrong: `The race can't be run: ${event.message ?? "its worker does not load"}` });
+    // The program can post by the worker itself, but not by this, and no object of it gets here.
+    const { port1, port2 } = new MessageChannel();
+    const worker = this.#worker;
+    port1.onmessage = ({ data }) => this.#worker === worker && this.#take(JSON.parse(data));
     const { building, pattern, rate, seed, seeds, strategies } = wish;
-    this.#worker.postMessage({ settings: { cell: `${building}_${pattern}_${rate}`, seed, seeds, strategies }, program: text });
+    const settings = { cell: `${building}_${pattern}_${rate}`, seed, seeds, strategies };
+    this.#worker.postMessage(JSON.stringify({ settings, program: text }), [port2]);
     this.setState({ runs: 0, standing: null, raced: wish, fault: null, says: [], wrong: null });
   };
 
   /** Takes what the worker says. The program is given time again whenever it has answered. */
   #take({ runs, standing, isAlive, isDone, says, fault }) {
-    if (says !== undefined) return this.setState((state) => ({ says: [...state.says, says] }));
+    if (says !== undefined) return this.#hear(String(says));
     clearTimeout(this.#timer);
-    if (runs !== undefined) this.setState({ runs, standing });
+    if (runs !== undefined) this.setState({ runs: Number(runs), standing });
     if (isDone) this.#end({});
-    if (fault !== undefined) this.#end({ fault });
+    if (fault !== undefined) this.#end({ fault: { text: String(fault.text), line: fault.line && Number(fault.line) } });
     const isAsked = isAlive || (runs !== undefined && this.state.raced.strategies[runs % 2] === OWN);
     if (isAsked && this.#worker !== null) {
       const text = `The program has not answered for ${SILENCE_MS / 1000} s: it was stopped. Is there a loop without an end?`;
       this.#timer = setTimeout(() => this.#end({ fault: { text, line: null } }), SILENCE_MS);
     }
+  }
+
+  #hear(line) {
+    this.setState(({ says }) => says.length > MOST_SAYINGS ? null
+      : { says: [...says, says.length === MOST_SAYINGS ? "… More of this race is not shown." : line] });
   }
 
   #end(change) {
@@ -81,13 +94,23 @@ class Race extends Component {
     clearTimeout(this.#timer);
     this.#worker?.terminate();
     this.#worker = null;
+    URL.revokeObjectURL(this.#url);
   }
+
+  #edit = (text) => {
+    keep(text);
+    this.setState({ text, fault: null, link: null });
+  };
 
   async #share() {
     const { wish, text } = this.state;
-    const link = await encoded(wish.strategies.includes(OWN) ? { ...wish, program: text } : wish);
-    this.setState({ link });
-    await navigator.clipboard?.writeText(link).catch(() => {});
+    try {
+      const link = await encoded(wish.strategies.includes(OWN) ? { ...wish, program: text } : wish);
+      this.setState({ link, wrong: null });
+      await navigator.clipboard?.writeText(link).catch(() => {});
+    } catch (error) {
+      this.setState({ wrong: `There is no link to this race: ${error.message}` });
+    }
   }
 
   render(_, state) {
@@ -109,11 +132,11 @@ class Race extends Component {
                 ${[...STRATEGIES, OWN].map((name) => html`<option key=${name} value=${name}>${called(name)}</option>`)}
               </select></label>`)}
             ${this.#select("Building", "building", BUILDINGS)} ${this.#select("Traffic", "pattern", PATTERNS)}
-            ${this.#select("Come in 5 minutes", "rate", RATES.map((rate) => [rate, `${rate} % of all`]))}
+            ${this.#select("Arrivals in 5 minutes", "rate", RATES.map((rate) => [rate, `${rate} % of the population`]))}
             ${this.#number("Seeds", "seeds", 5, 200)} ${this.#number("First seed", "seed", 0, 4294967295)}
           </div>
           <div class="row">
-            <button type="submit" class="main">${isRunning ? "Stop" : "Start"}</button>
+            <button type="submit" class="main" formnovalidate=${isRunning}>${isRunning ? "Stop" : "Start"}</button>
             <button type="button" class="share" onClick=${() => this.#share()}>Share</button>
             ${isRunning && html`<progress max=${all} value=${runs} aria-label="Runs"></progress>`}
             <span class="dim" role="status">${raced !== null && `${runs} of ${all} runs${isRunning ? "" : runs < all ? ", stopped" : ", done"}`}</span>
@@ -127,8 +150,8 @@ class Race extends Component {
         ${isOwn &&
         html`<section class="panel" aria-label="My own dispatcher">
           <h2>My own dispatcher</h2>
-          <${Editor} text=${text} fault=${fault} onEdit=${(to) => this.setState({ text: to, fault: null, link: null })} />
-          ${says.length > 0 && html`<h3>Standard error</h3><pre class="says" tabindex="0">${says.join("\n")}</pre>`}
+          <${Editor} text=${text} fault=${fault} onEdit=${this.#edit} />
+          ${says.length > 0 && html`<h3>Standard error</h3><pre class="says" tabindex="0" role="region" aria-label="Standard error">${says.join("\n")}</pre>`}
         </section>`}
         ${standing !== null && standing.seeds > 0 &&
         html`<section class="panel" aria-label="Result">
@@ -138,7 +161,7 @@ class Race extends Component {
             <${Curves} standing=${standing} names=${names} />
           </div>
           <p class="fine">The same on the command line${raced.strategies.includes(OWN) && ", with the program saved as mine.js"}:</p>
-          <pre class="command" tabindex="0">${command(raced)}</pre>
+          <pre class="command" tabindex="0" role="region" aria-label="Command line">${command(raced)}</pre>
         </section>`}
       </div>
     `;
@@ -165,7 +188,7 @@ function command({ building, pattern, rate, seed, seeds, strategies }) {
 }
 
 async function begin() {
-  const [wish, text] = [{ ...DEFAULTS }, await fetched(EXAMPLES[0])];
+  const [wish, text] = [{ ...DEFAULTS }, kept() ?? (await fetched(EXAMPLES[0]))];
   try {
     const { program = text, ...shared } = await decoded(location.search);
     const all = { ...wish, ...shared };

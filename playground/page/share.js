@@ -10,7 +10,8 @@ export const LONGEST = 8_000;
 export async function encoded(run) {
   const url = new URL(location.href);
   const bytes = await through(new CompressionStream("deflate-raw"), JSON.stringify(run));
-  const text = btoa(String.fromCharCode(...new Uint8Array(bytes)));
+  // One by one: a call takes only so many arguments.
+  const text = btoa(Array.from(new Uint8Array(bytes), (byte) => String.fromCharCode(byte)).join(""));
   url.search = new URLSearchParams({
     [NAME]: text.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, ""),
   });

@@ -1,4 +1,5 @@
-// What a race shows: the figures of both strategies, what the seeds say of the difference, and the waits.
+// What a race shows: the figures of both strategies, what the seeds say of the difference, and the
+// waits.
 import { html } from "./html.js";
 import { plural } from "./format.js";
 
@@ -15,15 +16,19 @@ const REASONS = {
   growth: "the queue grew all the time",
 };
 
+/** As in the race: with fewer there are no intervals. */
+const LEAST_SEEDS = 5;
+
 /** Of the picture, in its own units. */
 const [WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT] = [480, 300, 62, 52, 12, 14];
 
 export function Figures({ standing: { figures, lanes, seeds, passengers }, names, isDone }) {
   const saturated = lanes.map(({ saturated: count, reason }, lane) => count > 0 &&
-    html`<p>${names[lane]} could not keep up in ${count} of ${plural(seeds, "seed")}: ${REASONS[reason]}. A
+    html`<p>${names[lane]} could not keep up in ${count} of ${plural(seeds, "seed")}, ${count > 1 && "first "}because ${REASONS[reason]}. A
       saturated bank has no averages, and nothing to compare.</p>`);
   return html`
     ${saturated}
+    ${seeds < LEAST_SEEDS && !saturated.some(Boolean) && html`<p>Averages come after ${LEAST_SEEDS} seeds.</p>`}
     ${figures.length > 0 && html`<table class="figures">
       <caption class="dim">Means over ${plural(seeds, "seed")} with ${plural(passengers, "passenger")}; below each its 95 % interval</caption>
       <thead><tr>${names.map((name) => html`<th scope="col">${name}</th>`)}
@@ -50,9 +55,10 @@ function rows({ name, lanes, difference, verdict }, names, seeds, isDone) {
   `;
 }
 
-/** The share of the passengers who waited at most so long, for both. */
+/** The share of the passengers who waited at most so long, for both. A saturated bank leaves some
+ * waiting, whose waits nobody knows. */
 export function Curves({ standing: { lanes }, names }) {
-  if (lanes.some(({ waits }) => waits.length === 0)) return null;
+  if (lanes.some(({ waits, saturated }) => waits.length === 0 || saturated > 0)) return null;
   // The longest waits of a few would squeeze all others.
   const most = Math.max(...lanes.map(({ waits }) => waits[99]), 10);
   const step = [2, 5, 10, 20, 30, 60, 120, 300, 600, 1200].find((one) => most / one <= 6) ?? 3600;

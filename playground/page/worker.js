@@ -1,6 +1,9 @@
-// The runs of a race, beside the page, with the program that somebody wrote there: it is asked line by
-// line, as `exec:node mine.js` is, and the page ends this worker when it hangs.
+// The runs of a race, beside the page, with the program that somebody wrote there: it is asked line
+// by line, as `exec:node mine.js` is, and the page ends this worker when it hangs.
 import init, { Dispatchers } from "../fleet/liftmesh_playground.js";
+
+// Only the worker of a blob has the policy of the page: elsewhere a program could reach other sites.
+if (self.location.protocol !== "blob:") throw new Error("worker.js runs only in the worker of a race");
 
 /** What the stack of an error calls the program. */
 const NAME = "mine.js";
@@ -8,26 +11,43 @@ const NAME = "mine.js";
 /** How often the page is told that the program still answers, ms. */
 const ALIVE_MS = 250;
 
-/** The most lines of standard error that are shown. */
-const MOST_SAYINGS = 20;
+/** The most lines of standard error that are shown of a run, and the most characters of each. */
+const [MOST_SAYINGS, LONGEST_SAYING] = [20, 1_000];
 
-/** The parameters of the program that node has as well. */
-const PARAMETERS = "require, process, console, module, exports";
+/** The parameters of a module in node, where process and console are globals: a module may declare
+ * them itself. */
+const PARAMETERS = "exports, require, module, __filename, __dirname";
+
+/** What leads out of this worker, or to what the browser keeps for the site. */
+const REMOVED = [
+  "Worker", "importScripts", "fetch", "XMLHttpRequest", "EventSource", "WebSocket", "WebSocketStream",
+  "WebTransport", "BroadcastChannel", "indexedDB", "caches", "navigator",
+];
 
 // The program may not replace them.
-const post = self.postMessage.bind(self);
 const evaluate = self.eval;
+const { stringify } = JSON;
+const now = performance.now.bind(performance);
 
+let post = null;
 let text = "";
 let program = null;
 let told = 0;
 let sayings = 0;
 
-self.onmessage = async ({ data }) => {
-  text = data.program.replace(/^#!/, "//");
+self.onmessage = async ({ data, ports: [port] }) => {
+  const send = port.postMessage.bind(port);
+  post = (message) => send(stringify(message));
+  const wish = JSON.parse(data);
+  text = wish.program.replace(/^#!/, "//");
   try {
     await init({ module_or_path: new URL("../fleet/liftmesh_playground_bg.wasm", import.meta.url) });
-    const race = new Dispatchers(JSON.stringify(data.settings));
+    for (const name of REMOVED) {
+      for (let holder = self; holder !== null; holder = Object.getPrototypeOf(holder)) {
+        Reflect.deleteProperty(holder, name);
+      }
+    }
+    const race = new Dispatchers(JSON.stringify(wish.settings));
     let isMore = true;
     for (let runs = 0; isMore; runs += 1) {
       post({ runs, standing: JSON.parse(race.standing()) });
@@ -37,7 +57,7 @@ self.onmessage = async ({ data }) => {
   } catch (error) {
     // An error of the program, of what it wrote, or of the settings.
     const line = lineOf(error);
-    post({ fault: { text: line === null ? error.message ?? String(error) : String(error), line } });
+    post({ fault: { text: line === null ? String(error?.message ?? error) : String(error), line } });
   }
 };
 
@@ -45,8 +65,8 @@ self.onmessage = async ({ data }) => {
 globalThis.liftmesh_ask = (line, isFirst) => {
   if (isFirst) program = start();
   const answers = program(line);
-  if (performance.now() - told > ALIVE_MS || isFirst) {
-    told = performance.now();
+  if (now() - told > ALIVE_MS || isFirst) {
+    told = now();
     post({ isAlive: true });
   }
   if (answers.length === 1) return answers[0];
@@ -65,36 +85,35 @@ function start() {
   };
   const stream = { on, addListener: on, setEncoding: () => stream, resume: () => stream, close() {} };
   const write = (chunk) => {
-    const lines = (begun + chunk).split("\n");
+    const lines = (begun + checked(chunk)).split("\n");
     begun = lines.pop();
     written.push(...lines);
     return true;
   };
+  sayings = 0;
   const say = (chunk) => {
     sayings += 1;
-    if (sayings <= MOST_SAYINGS) post({ says: String(chunk).trimEnd() });
+    const says = String(chunk).trimEnd().slice(0, LONGEST_SAYING);
+    if (sayings <= MOST_SAYINGS) post({ says });
+    if (sayings === MOST_SAYINGS + 1) post({ says: "… More of this run is not shown." });
     return true;
   };
-  const joined = (parts) => parts.map((part) => (typeof part === "string" ? part : JSON.stringify(part))).join(" ");
-  const [log, error] = [(...parts) => write(`${joined(parts)}\n`), (...parts) => say(joined(parts))];
-  const require = (name) => {
-    if (/^(node:)?readline$/.test(name)) return { createInterface: () => stream };
-    if (/^(node:)?process$/.test(name)) return process;
-    throw new Error(`require("${name}") is not available in the page: readline and process are`);
-  };
+  const log = (...parts) => write(`${parts.map(checked).join(" ")}\n`);
+  const error = (...parts) => say(parts.map(legible).join(" "));
+  const console = { log, info: log, error, warn: error, debug: log };
   const exit = () => {
     throw new Error("the program ends itself by process.exit");
   };
   const process = { stdin: stream, stdout: { write }, stderr: { write: say }, argv: ["node", NAME], env: {}, exit, on };
+  const modules = { console, process, readline: { createInterface: () => stream } };
+  const require = (name) => {
+    const found = modules[name.replace(/^node:/, "")];
+    if (found === undefined) throw new Error(`require("${name}") is not available in the page: readline and process are`);
+    return found;
+  };
   const module = { exports: {} };
-  // What is not a program fails here, with the right line; what is one ends before it does anything.
-  try {
-    evaluate(`throw null;${text}\n//# sourceURL=${NAME}`);
-  } catch (error) {
-    if (error !== null) throw error;
-  }
-  const run = evaluate(`(function (${PARAMETERS}) {${text}\n})\n//# sourceURL=${NAME}`);
-  run.call(module.exports, require, process, { log, info: log, error, warn: error, debug: log }, module, module.exports);
+  const run = compiled()(process, console);
+  run.call(module.exports, module.exports, require, module, NAME, ".");
   return (line) => {
     for (const handler of handlers.line) handler(line);
     for (const handler of handlers.data) handler(`${line}\n`);
@@ -102,7 +121,40 @@ function start() {
   };
 }
 
-/** The line of the program that an error comes from; null if it is none's. */
+/** The program as a function that takes what node has as globals, and returns its module. */
+function compiled() {
+  const source = `(function (process, console) { return function (${PARAMETERS}) {${text}\n}; })\n//# sourceURL=${NAME}`;
+  try {
+    new Function(PARAMETERS, text);
+  } catch {
+    // Parsed alone, for an error with the line of the program. There is none if the text closes the
+    // function.
+    try {
+      evaluate(`throw null;${source}`);
+    } catch (error) {
+      throw error ?? new Error("The program closes more braces than it opens.");
+    }
+  }
+  return evaluate(source);
+}
+
+/** What is written to standard output. */
+function checked(part) {
+  if (typeof part === "string") return part;
+  throw new TypeError("node would not write this as JSON: use JSON.stringify");
+}
+
+/** What is said on standard error, as far as a line can show it. */
+function legible(part) {
+  if (typeof part === "string" || part instanceof Error) return String(part);
+  try {
+    return JSON.stringify(part);
+  } catch {
+    return String(part);
+  }
+}
+
+/** The line of the program that threw an error; null if the error has another origin. */
 function lineOf(error) {
   const [, thrown] = new RegExp(`\\b${NAME}:(\\d+)`).exec(error?.stack) ?? [];
   if (thrown !== undefined) return Number(thrown);

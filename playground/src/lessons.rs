@@ -48,6 +48,13 @@ impl Run {
         row.map(|row| (row.nodes, row.lit.is_some_and(|lit| !lit.is_empty()))).unwrap_or_default()
     }
 
+    /// The car that has a hall call at this time, by its number.
+    fn assigned(&mut self, seconds: f64, call: &Call) -> Option<usize> {
+        let world = self.at(seconds);
+        let last = world.assignments().iter().rfind(|assignment| assignment.call == *call)?;
+        (0..world.size()).find(|node| *world.name(*node) == last.car)
+    }
+
     /// The nodes that have served a call so far, in order.
     fn servers(&self, call: &Call) -> Vec<usize> {
         let services = self.0.world().services().iter().filter(|service| service.call == *call);
@@ -98,7 +105,8 @@ fn the_page_and_the_manual_list_the_lessons() {
 #[test]
 fn the_hall_call_of_a_dead_slave_goes_to_another_car_and_its_car_call_waits() {
     let mut run = Run::of("f6");
-    let call = hall(6, Direction::Down);
+    let call = hall(6, Direction::Up);
+    assert_eq!(run.assigned(4.9, &call), Some(1));
     assert_eq!(run.row(4.9, &ride_of_b()), (vec![OnDisk; 3], true));
     run.at(19.9);
     assert!(matches!(run.servers(&call)[..], [0 | 2]), "{:?}", run.servers(&call));
@@ -111,11 +119,14 @@ fn the_hall_call_of_a_dead_slave_goes_to_another_car_and_its_car_call_waits() {
 #[test]
 fn slaves_go_on_without_their_master() {
     let mut run = Run::of("f7");
-    run.at(4.4);
+    let calls = [hall(2, Direction::Up), hall(6, Direction::Down)];
+    for call in &calls {
+        assert_eq!(run.row(4.4, call), (vec![OnDisk; 3], true), "{call}");
+    }
     assert_eq!(run.masters(), [0]);
     run.at(19.9);
     assert_eq!(run.masters(), [1]);
-    for call in [hall(2, Direction::Up), hall(6, Direction::Down)] {
+    for call in calls {
         assert!(matches!(run.servers(&call)[..], [1 | 2]), "{call}: {:?}", run.servers(&call));
     }
     run.ends();
@@ -155,7 +166,7 @@ fn lost_packets_delay_a_call_and_change_no_master() {
     let changes = run.0.world().state_changes();
     assert_eq!(run.row(4.5, &hall(6, Direction::Down)), (vec![OnDisk; 3], true));
     run.ends();
-    assert_eq!(run.0.world().state_changes(), changes, "nobody was taken for dead");
+    assert_eq!(run.0.world().state_changes(), changes, "no node is believed dead");
     for call in [hall(2, Direction::Up), hall(6, Direction::Down)] {
         assert_eq!(run.servers(&call).len(), 1, "{call}");
     }

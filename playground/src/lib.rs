@@ -287,7 +287,7 @@ impl Playground {
         }
     }
 
-    /// The run, as settings that replay it: what was done, and what is still to be done of a replay.
+    /// The run, as settings that replay it: what was done, and what a replay still has to do.
     #[must_use]
     pub fn run(&self) -> Settings {
         let steps = self.done.iter().chain(self.planned.iter().rev()).cloned().collect();

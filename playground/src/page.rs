@@ -125,8 +125,8 @@ impl Dispatchers {
         Race::new::<Page>(settings).map(Self).map_err(|wrong| wrong.to_string())
     }
 
-    /// Makes the next run; `false` once all are made. Throws if the program made a mistake: then this
-    /// can't be used any more.
+    /// Makes the next run; `false` once all are made. Throws if the program made a mistake: then
+    /// this can't be used any more.
     ///
     /// # Errors
     /// There is no such bank.

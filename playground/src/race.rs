@@ -23,7 +23,7 @@ const OWN: &str = "own";
 const LEAST_SEEDS: u64 = 5;
 const MOST_SEEDS: u64 = 200;
 
-/// What a start and a metre take, kJ: those of `docs/GYM.md`. The drive decides, so this is an index.
+/// What a start and a metre take, kJ, as in `docs/GYM.md`: an index, because the drive decides.
 const START: f64 = 40.0;
 const METRE: f64 = 2.0;
 
@@ -64,7 +64,7 @@ pub trait Program {
     /// What it answers to a line. The first line of a bank starts it anew.
     fn ask(line: &str, is_first: bool) -> String;
 
-    /// Hears of its first mistake in a run. Need not return: the run is of no use.
+    /// Learns of its first mistake in a run. It may throw instead of returning, to end the race.
     fn fail(_mistake: &str) {}
 }
 
@@ -95,7 +95,7 @@ pub struct Lane {
     /// In how many runs it could not keep up, and why in the first of them.
     pub saturated: usize,
     pub reason: Option<Saturation>,
-    /// The waits that 0, 1, … 100 % of all passengers do not exceed, s.
+    /// The waits that 0, 1, … 100 % of those who boarded do not exceed, s.
     pub waits: Vec<f64>,
 }
 

@@ -460,7 +460,7 @@ fn a_node_and_its_car_are_broken_and_repaired() {
     playground.assert_that_all_invariants_hold();
 }
 
-/// The verdicts of a race, and the same race once more out of its link.
+/// The verdicts of a race, and the same race once more from its link.
 #[test]
 fn a_race_has_a_verdict_where_the_seeds_show_one() {
     let Some(playground) = Playground::open(Look::PHONE) else { return };
@@ -522,4 +522,48 @@ fn a_dispatcher_of_the_page_is_raced_and_its_mistakes_are_shown() {
     browser.wait_for_text("[role=status]", "10 of 10 runs, done");
     browser.wait_until_gone(".fault");
     browser.wait_for_text(".figures .verdict", "collective is better by");
+
+    // Names that node has as globals are the program's to declare.
+    let example = example.replace("#!", "// ").replace(
+        "const readline",
+        "const [process, console] = [require('node:process'), require('node:console')];
+         self.postMessage(JSON.stringify({ fault: { text: 'forged', line: 1 } }));
+         for (const way of [
+             () => fetch('http://127.0.0.1:1/'),
+             () => new Worker(`${location.origin}/assets/worker.js`, { type: 'module' }),
+         ]) try { way(); console.error('out'); } catch (error) { console.error(error); }
+         const readline",
+    );
+    playground.race_with(&example);
+    let run = "ReferenceError: fetch is not defined\nReferenceError: Worker is not defined";
+    let says = "return document.querySelector('.says')?.innerText";
+    let runs = json!([run; 5].join("\n"));
+    browser.wait("what each of five runs says", &format!("{says} === {runs}"));
+    browser.wait_for_text("[role=status]", "10 of 10 runs, done");
+    browser.wait_until_gone(".fault");
+}
+
+/// Whatever a program finds in its worker, the browser lets it reach no other site.
+#[test]
+fn a_worker_of_the_page_reaches_no_other_site() {
+    let Some(playground) = Playground::open(Look::DESKTOP) else { return };
+    let browser = &playground.browser;
+    playground.open_race("collective", "own");
+    let of_a_file = browser.evaluate(
+        "return new Promise((ended) => {
+             const worker = new Worker('/assets/worker.js', { type: 'module' });
+             worker.onerror = ({ message }) => ended(message);
+         })",
+    );
+    assert!(of_a_file.to_string().contains("only in the worker of a race"), "{of_a_file}");
+    let of_a_blob = browser.evaluate(
+        "const script = `self.addEventListener('securitypolicyviolation',
+                 ({ effectiveDirective }) => postMessage(effectiveDirective));
+             fetch('http://127.0.0.1:1/').then(() => postMessage('reached'), () => {});`;
+         const url = URL.createObjectURL(new Blob([script], { type: 'text/javascript' }));
+         return new Promise((ended) => {
+             new Worker(url, { type: 'module' }).onmessage = ({ data }) => ended(data);
+         })",
+    );
+    assert_eq!(of_a_blob, json!("connect-src"));
 }

@@ -51,7 +51,7 @@ impl PlaygroundArgs {
         output::print(&format!("http://{address}/\n"))?;
         let site = Router::new()
             .fallback_service(ServeDir::new(site).precompressed_gzip())
-            .layer(map_response(asked_for_again));
+            .layer(map_response(with_headers));
         tokio::select! {
             served = axum::serve(listener, site) => served.map_err(LabError::Serve)?,
             _ = interrupt.recv() => {}
@@ -76,8 +76,13 @@ fn is_built(dir: &Path) -> bool {
     ["index.html", "fleet/liftmesh_playground_bg.wasm"].iter().all(|file| dir.join(file).is_file())
 }
 
-/// A page, its scripts and its program are of one build.
-async fn asked_for_again(mut response: Response) -> Response {
-    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+/// A page, its scripts and its program are of one build, so the browser asks for each again. The
+/// policy is that of race.html, for workers as well, and with the pictures of index.html.
+async fn with_headers(mut response: Response) -> Response {
+    const POLICY: &str = "default-src 'self'; script-src 'self' 'unsafe-eval'; worker-src 'self' blob:; \
+        img-src 'self' blob:; form-action 'none'; base-uri 'none'";
+    let headers = response.headers_mut();
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
     response
 }
