@@ -35,8 +35,8 @@ fn child_of(process: u32) -> Option<Pid> {
     children.flatten().find_map(|of_thread| Pid::from_raw(of_thread.trim().parse().ok()?))
 }
 
-/// The examples pass the check, and nobody waits much longer with them than with a simple built-in
-/// rule.
+/// The examples pass the check, and nobody waits much longer for the nearest car than with a simple
+/// built-in rule.
 #[test]
 fn the_examples_are_sound_and_compare_with_the_built_in_strategies() {
     let directory = tempfile::tempdir().unwrap();
@@ -50,6 +50,10 @@ fn the_examples_are_sound_and_compare_with_the_built_in_strategies() {
         let check = ["lab", "dispatcher-check", &command, "--cells", "car-park_lunch_5"];
         let check = liftmesh(&check).output().unwrap();
         assert!(check.status.success(), "{}", text(&check));
+        // The others are there to learn from.
+        if !name.starts_with("nearest_car") {
+            continue;
+        }
         let json = directory.path().join("summary.json");
         let strategies = format!("nearest-car,exec:{command}");
         let words =
