@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use elevator_driver::{Button, Direction};
-use liftmesh_harness::building::{Building, Line, skip};
+use liftmesh_harness::building::{Building, Line, is_nightly, skip};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -42,8 +42,7 @@ fn the_examples_are_sound_and_compare_with_the_built_in_strategies() {
     let directory = tempfile::tempdir().unwrap();
     // The others are there to learn from.
     let others = [("node", "fewest_stops.js"), ("node", "round_robin.js")];
-    let is_nightly = std::env::var_os("LIFTMESH_NIGHTLY").is_some_and(|it| !it.is_empty());
-    let others = others.into_iter().filter(|_| is_nightly);
+    let others = others.into_iter().filter(|_| is_nightly());
     for (interpreter, name) in
         [("python3", "nearest_car.py"), ("node", "nearest_car.js")].into_iter().chain(others)
     {

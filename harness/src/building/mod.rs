@@ -445,6 +445,12 @@ fn chosen_election() -> Protocol {
         .map_or(Protocol::LowestIp, |name| name.parse().expect("LIFTMESH_ELECTION: a protocol"))
 }
 
+/// Whether this is the nightly run, in which the longer variants of some tests run too.
+#[must_use]
+pub fn is_nightly() -> bool {
+    std::env::var_os("LIFTMESH_NIGHTLY").is_some_and(|it| !it.is_empty())
+}
+
 /// Says that a test is skipped, and why; a run that must not skip anything fails instead.
 #[allow(clippy::print_stdout, reason = "a test that is skipped says so")]
 pub fn skip(lack: &str) {

@@ -3,7 +3,7 @@
 use std::process::Output;
 use std::thread;
 
-use liftmesh_harness::building::skip;
+use liftmesh_harness::building::{is_nightly, skip};
 use serde_json::Value;
 
 use super::command_line::liftmesh;
@@ -76,8 +76,7 @@ fn load() -> f64 {
 }
 
 fn for_each_check(judge: impl Fn(&str) + Sync) {
-    let is_nightly = std::env::var_os("LIFTMESH_NIGHTLY").is_some_and(|it| !it.is_empty());
-    let checks = if is_nightly { &CHECKS[..] } else { &FEW };
+    let checks = if is_nightly() { &CHECKS[..] } else { &FEW };
     for checks in checks.chunks(AT_ONCE) {
         thread::scope(|scope| {
             for check in checks {
