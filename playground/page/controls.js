@@ -76,7 +76,7 @@ export class Controls extends Component {
       if (link.length > LONGEST) model.say("info", "This link is very long; some programs may truncate it.");
       await navigator.clipboard?.writeText(link).catch(() => {});
     } catch (error) {
-      model.say("alarm", `There is no link to this run: ${error.message}`);
+      model.say("alarm", `This run can't be shared: ${error.message}`);
     }
   }
 

@@ -109,7 +109,7 @@ class Race extends Component {
       this.setState({ link, wrong: null });
       await navigator.clipboard?.writeText(link).catch(() => {});
     } catch (error) {
-      this.setState({ wrong: `There is no link to this race: ${error.message}` });
+      this.setState({ wrong: `This race can't be shared: ${error.message}` });
     }
   }
 

@@ -1,7 +1,7 @@
 //! Chance by seed.
 
 /// The first of the seeds that the hash of a commit determines, by its first 12 digits: nobody can
-/// have tuned on them before it was made. `None` if this is no such hash.
+/// have tuned on them before it was made. `None` if it is not a hash of at least 12 digits.
 #[must_use]
 pub fn seed_of_commit(hash: &str) -> Option<u64> {
     let is_hash = hash.bytes().all(|digit| digit.is_ascii_hexdigit());
