@@ -14,6 +14,8 @@
 
 mod chang_roberts;
 mod invitation;
+#[cfg(test)]
+mod model;
 mod raft;
 #[cfg(test)]
 mod tests;

@@ -39,7 +39,7 @@ named! {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum NodeState {
     /// It has no master and serves alone.
     Seeking,

@@ -33,11 +33,13 @@ pub(super) fn bound(nodes: u32) -> Duration {
     DISCOVERY + retry(nodes) * 2 * 4
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct ChangRoberts {
     own: NodeId,
     /// Whether each is a master.
     peers: BTreeMap<NodeId, bool>,
+    /// Whether a candidate of each lost node has passed since.
+    lost: BTreeMap<NodeId, bool>,
     /// A candidate of this node, or one that it let pass, is on its way.
     is_candidate: bool,
     node_state: NodeState,
@@ -46,7 +48,8 @@ pub(super) struct ChangRoberts {
 impl ChangRoberts {
     pub(super) fn new(own: NodeId) -> Self {
         let node_state = NodeState::Seeking;
-        Self { own, peers: BTreeMap::new(), is_candidate: false, node_state }
+        let (peers, lost) = (BTreeMap::new(), BTreeMap::new());
+        Self { own, peers, lost, is_candidate: false, node_state }
     }
 
     /// To the next node in the order of the names, round the ring.
@@ -84,7 +87,12 @@ impl ChangRoberts {
         if *node == self.own {
             self.settle(NodeState::Master, node, outputs);
         } else if *node > self.own {
-            self.send_candidate(node, outputs);
+            // Nobody would stop the candidate of a dead node: it passes once, for its node may be
+            // back without being heard yet.
+            let has_passed = self.lost.get_mut(node).map(|passed| std::mem::replace(passed, true));
+            if has_passed != Some(true) {
+                self.send_candidate(node, outputs);
+            }
         } else if !self.is_candidate {
             self.begin(outputs);
         }
@@ -108,6 +116,7 @@ impl Algorithm for ChangRoberts {
     fn on_heard(&mut self, peer: &NodeId, state: &NodeState, outputs: &mut Outputs<'_>) {
         let leads = *state == NodeState::Master;
         self.peers.insert(peer.clone(), leads);
+        self.lost.remove(peer);
         let is_split = match &self.node_state {
             NodeState::Master => leads,
             NodeState::Slave { master } => master == peer && !leads,
@@ -119,7 +128,9 @@ impl Algorithm for ChangRoberts {
     }
 
     fn on_lost(&mut self, peer: &NodeId, outputs: &mut Outputs<'_>) {
-        self.peers.remove(peer);
+        if self.peers.remove(peer).is_some() {
+            self.lost.insert(peer.clone(), false);
+        }
         if self.node_state == (NodeState::Slave { master: peer.clone() }) {
             self.node_state = NodeState::Seeking;
             self.begin(outputs);

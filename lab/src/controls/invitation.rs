@@ -45,7 +45,7 @@ pub(super) fn bound(nodes: u32) -> Duration {
     (MERGE_WAIT + MERGE_WAIT * nodes + READY_WAIT) * 4
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Invitation {
     own: NodeId,
     peers: BTreeMap<NodeId, NodeState>,
@@ -54,7 +54,7 @@ pub(super) struct Invitation {
     state: State,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum State {
     Master { is_merging: bool },
     Inviting { accepted: BTreeSet<NodeId> },
@@ -66,6 +66,11 @@ impl Invitation {
     pub(super) fn new(own: NodeId) -> Self {
         let state = State::Master { is_merging: false };
         Self { own, peers: BTreeMap::new(), group: 0, state }
+    }
+
+    #[cfg(test)]
+    pub(super) fn group(&self) -> u64 {
+        self.group
     }
 
     /// *Recovery*: a group of one.

@@ -40,7 +40,7 @@ const HEARTBEAT_PERIOD: Duration = Duration::from_millis(50);
 /// Ties are settled by chance: no time is certain. Ten elections in a row.
 pub(super) const BOUND: Duration = Duration::from_secs(3);
 
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Raft {
     own: NodeId,
     members: usize,
@@ -50,7 +50,7 @@ pub(super) struct Raft {
     state: State,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum State {
     /// Whom it follows, and whether that was heard within the shortest election timeout.
     Follower(Option<(NodeId, bool)>),
@@ -66,6 +66,11 @@ impl Raft {
     pub(super) fn new(own: NodeId, members: usize, pre_vote: bool) -> Self {
         let state = State::Follower(None);
         Self { own, members, pre_vote, term: 0, voted_for: None, state }
+    }
+
+    #[cfg(test)]
+    pub(super) fn term(&self) -> u64 {
+        self.term
     }
 
     fn is_majority(&self, others: usize) -> bool {
