@@ -108,6 +108,7 @@ impl Building {
 
     /// An empty building for the program at this path.
     pub fn of_program(program: String, floors: u8, line: Line) -> Self {
+        machine::wait_for_room();
         let (port, _held) = free_port(&[]).expect("a free port");
         Self {
             cabins: Vec::new(),
