@@ -164,7 +164,8 @@ impl<A: Algorithm + Clone + Hash> Fleet<A> {
     fn begins_calm(&self, moment: &Moment<A>) -> bool {
         let mut hasher = DefaultHasher::new();
         moment.hash(&mut hasher);
-        self.calms.fetch_add(1, Ordering::Relaxed) < CALMS.0 || hasher.finish() % CALMS.1 == 0
+        self.calms.fetch_add(1, Ordering::Relaxed) < CALMS.0
+            || hasher.finish().is_multiple_of(CALMS.1)
     }
 
     /// Delays are random by the state; a message takes 5 ms on average.

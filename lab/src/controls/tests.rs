@@ -16,7 +16,7 @@ fn each_elects_whatever_happens() {
         contestants: ["controls", "raft:pre-vote", "controls:reliable"]
             .map(|list| Contestant::list(list).expect("controls"))
             .concat(),
-        sizes: vec![3, 5, 8],
+        sizes: vec![5],
         losses: vec![0, 5],
         conditions: vec![Conditions::Steady],
         situations: vec![Start, MasterDead, MasterReturns, Partition, Merge, Quiet],

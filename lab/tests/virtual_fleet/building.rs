@@ -13,6 +13,12 @@ use liftmesh_lab::{Fault, Weather, World, WorldSettings};
 /// How many of the latest events a failure prints.
 const STORY: usize = 120;
 
+/// What a normal run takes, or the nightly one, which has the time for more.
+pub(crate) fn usually<T>(normal: T, nightly: T) -> T {
+    let is_nightly = std::env::var_os("LIFTMESH_NIGHTLY").is_some_and(|it| !it.is_empty());
+    if is_nightly { nightly } else { normal }
+}
+
 /// A world that must be sound at the end of its test.
 pub(crate) struct Building(World);
 
