@@ -37,7 +37,7 @@ impl Machine {
 
 /// Waits until the machine has [`ROOM`] for another building. They come one at a time, so that each
 /// sees the load of those before it.
-pub fn wait_for_room() {
+pub(super) fn wait_for_room() {
     static ENTRANCE: Mutex<()> = Mutex::new(());
     let _entrance = ENTRANCE.lock().unwrap_or_else(PoisonError::into_inner);
     let start = Instant::now();

@@ -111,41 +111,40 @@ pub(super) fn stopwatch() -> Duration {
 
 impl TrafficArgs {
     pub(super) fn execute(&self) -> Result<(), CommandError> {
-        let comparison = self.comparison()?;
-        let commit = self.commit();
-        let fresh = commit.as_deref().and_then(seed_of_commit);
-        let fresh = fresh.map(|seed| Comparison { seed, ..comparison.clone() });
+        let comparisons = self.comparisons()?;
         self.files.touch()?;
-        let trials = comparison.trials().len() * if fresh.is_some() { 2 } else { 1 };
+        let trials: usize = comparisons.iter().map(|(_, it)| it.trials().len()).sum();
         let bar = files::progress(trials as u64, "{bar:40} {pos} of {len} runs, {eta} to go");
-        let run = |of: &Comparison| of.run(stopwatch, |_| bar.inc(1)).map_err(LabError::from);
-        let mut runs = run(&comparison)?;
-        let fresh_runs = fresh.as_ref().map(run).transpose()?;
-        bar.finish_and_clear();
-        let summary = summaries(&comparison, &runs);
-        let difference = differences(&comparison, &runs);
-        let mut text = page(&comparison, &summary, &difference);
-        if let (Some(fresh), Some(fresh_runs), Some(commit)) = (&fresh, fresh_runs, commit) {
-            let commit = commit.get(..12).unwrap_or_default();
-            let tables =
-                page(fresh, &summaries(fresh, &fresh_runs), &differences(fresh, &fresh_runs));
-            let (first, last) = (self.first_seed(), self.first_seed() + self.seeds - 1);
-            text = format!(
-                "seeds {first} to {last}\n\n{text}\n{} seeds from commit {commit}\n\n{tables}",
-                self.seeds
-            );
-            runs.extend(fresh_runs);
+        let (mut runs, mut pages) = (Vec::new(), Vec::new());
+        for (title, comparison) in &comparisons {
+            let own = comparison.run(stopwatch, |_| bar.inc(1)).map_err(LabError::from)?;
+            let (summary, difference) =
+                (summaries(comparison, &own), differences(comparison, &own));
+            pages.push(format!("{title}\n\n{}", page(comparison, &summary, &difference)));
+            runs.extend(own);
         }
-        let write_json = |to: &mut dyn Write| write_json(&summary, &difference, to);
-        let (of_seeds, _) = runs.split_at(comparison.trials().len());
-        self.files.write(&runs, None, write_json, || plot_waits(&comparison, of_seeds))?;
-        output::print(&text)?;
+        bar.finish_and_clear();
+        let (_, chosen) = &comparisons[0];
+        let own = &runs[..chosen.trials().len()];
+        let write_json =
+            |to: &mut dyn Write| write_json(&summaries(chosen, own), &differences(chosen, own), to);
+        self.files.write(&runs, None, write_json, || plot_waits(chosen, own))?;
+        output::print(&pages.join("\n"))?;
         runs.iter().filter_map(|run| run.program.as_ref()).try_for_each(dispatcher::flawless)?;
         Ok(())
     }
 
-    fn first_seed(&self) -> u64 {
-        self.seed.unwrap_or(1)
+    /// With the chosen seeds, and then with those from a commit; what each is called.
+    fn comparisons(&self) -> Result<Vec<(String, Comparison)>, LabError> {
+        let chosen = self.comparison()?;
+        let Comparison { seed, seeds, .. } = chosen;
+        let fresh = self.commit().and_then(|commit| {
+            let seed = seed_of_commit(&commit)?;
+            let title = format!("{seeds} seeds from commit {}", commit.get(..12)?);
+            Some((title, Comparison { seed, ..chosen.clone() }))
+        });
+        let title = format!("seeds {seed} to {}", seed + seeds - 1);
+        Ok([(title, chosen)].into_iter().chain(fresh).collect())
     }
 
     /// The commit whose seeds are run too.
@@ -169,7 +168,7 @@ impl TrafficArgs {
         Ok(Comparison {
             cells: self.chosen_cells()?,
             strategies,
-            seed: self.first_seed(),
+            seed: self.seed.unwrap_or(1),
             seeds: self.seeds,
         })
     }
