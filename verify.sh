@@ -5,7 +5,7 @@
 #   ./verify.sh --full     also a build with fewer features, documentation, the page in a browser,
 #                          examples, integrations, licences, unused dependencies, the cost of the
 #                          first command
-#   ./verify.sh --nightly  also longer campaigns, tests that load the machine, seeded
+#   ./verify.sh --nightly  also more seeds, rounds and settings, tests that load the machine, seeded
 #                          defects, the playground, the Debian package, and known weaknesses of the
 #                          crates, which appear without a change here; fetches their database
 #

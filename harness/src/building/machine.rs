@@ -39,23 +39,26 @@ impl Machine {
 /// sees the load of those before it.
 pub(super) fn wait_for_room() {
     static ENTRANCE: Mutex<()> = Mutex::new(());
-    let _entrance = ENTRANCE.lock().unwrap_or_else(PoisonError::into_inner);
     let start = Instant::now();
+    let _entrance = ENTRANCE.lock().unwrap_or_else(PoisonError::into_inner);
     while start.elapsed() < ROOM_LIMIT && idle_part() < ROOM {}
 }
 
-/// The part of a moment in which the processors had nothing to do.
+/// The part of a moment in which the processors had nothing to do. A machine that does not say has
+/// room.
 fn idle_part() -> f64 {
-    let (idle_before, all_before) = ticks();
+    let before = ticks();
     thread::sleep(Duration::from_millis(250));
-    let (idle, all) = ticks();
-    (idle - idle_before) / (all - all_before)
+    let (Some((idle_before, all_before)), Some((idle, all))) = (before, ticks()) else {
+        return 1.0;
+    };
+    if all > all_before { (idle - idle_before) / (all - all_before) } else { 1.0 }
 }
 
-/// What the processors have spent idle, and in all.
-fn ticks() -> (f64, f64) {
-    let stat = fs::read_to_string("/proc/stat").expect("figures of the processors");
-    let all = stat.lines().next().unwrap_or_default().split_whitespace().skip(1);
+/// What the processors have spent idle or waiting for a disk, and in all.
+fn ticks() -> Option<(f64, f64)> {
+    let stat = fs::read_to_string("/proc/stat").ok()?;
+    let all = stat.lines().next()?.split_whitespace().skip(1);
     let ticks: Vec<f64> = all.filter_map(|count| count.parse().ok()).collect();
-    (ticks[3], ticks[..8].iter().sum())
+    Some((ticks.get(3)? + ticks.get(4)?, ticks.get(..8)?.iter().sum()))
 }

@@ -6,7 +6,8 @@
 //!
 //! What the paper leaves open, because its ring is complete and its messages arrive, is ours: the
 //! mesh reports who is lost, a node starts an election when it starts, loses its master or finds a
-//! second one, and a candidate that brings no result is sent again.
+//! second one, a candidate that brings no result is sent again, and each node lets the candidate of
+//! a node that it has lost pass only once.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -38,7 +39,7 @@ pub(super) struct ChangRoberts {
     own: NodeId,
     /// Whether each is a master.
     peers: BTreeMap<NodeId, bool>,
-    /// Whether a candidate of each lost node has passed since.
+    /// The nodes lost since they were last heard, and whether a candidate of each has passed here.
     lost: BTreeMap<NodeId, bool>,
     /// A candidate of this node, or one that it let pass, is on its way.
     is_candidate: bool,
@@ -87,10 +88,9 @@ impl ChangRoberts {
         if *node == self.own {
             self.settle(NodeState::Master, node, outputs);
         } else if *node > self.own {
-            // Nobody would stop the candidate of a dead node: it passes once, for its node may be
-            // back without being heard yet.
-            let has_passed = self.lost.get_mut(node).map(|passed| std::mem::replace(passed, true));
-            if has_passed != Some(true) {
+            // Its node may be back without being heard yet; if it is dead, nobody else stops it.
+            let has_passed = self.lost.get_mut(node);
+            if !has_passed.is_some_and(|passed| std::mem::replace(passed, true)) {
                 self.send_candidate(node, outputs);
             }
         } else if !self.is_candidate {

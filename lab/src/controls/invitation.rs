@@ -59,7 +59,7 @@ enum State {
     Master { is_merging: bool },
     Inviting { accepted: BTreeSet<NodeId> },
     Accepted { inviter: NodeId, group: u64 },
-    Slave { master: NodeId },
+    Slave { master: NodeId, group: u64 },
 }
 
 impl Invitation {
@@ -71,6 +71,12 @@ impl Invitation {
     #[cfg(test)]
     pub(super) fn group(&self) -> u64 {
         self.group
+    }
+
+    /// The master of the group that it belongs to, and the number of that group.
+    #[cfg(test)]
+    pub(super) fn follows(&self) -> Option<(&NodeId, u64)> {
+        if let State::Slave { master, group } = &self.state { Some((master, *group)) } else { None }
     }
 
     /// *Recovery*: a group of one.
@@ -137,7 +143,7 @@ impl Algorithm for Invitation {
                 self.state = State::Master { is_merging: true };
             }
             // It follows another now, and the invitation that it passed on was lost.
-            (State::Slave { master }, NodeState::Slave { .. }) if master == peer => {
+            (State::Slave { master, .. }, NodeState::Slave { .. }) if master == peer => {
                 self.recover(outputs);
             }
             _ => {}
@@ -146,7 +152,8 @@ impl Algorithm for Invitation {
 
     fn on_lost(&mut self, peer: &NodeId, outputs: &mut Outputs<'_>) {
         self.peers.remove(peer);
-        let (State::Slave { master: node } | State::Accepted { inviter: node, .. }) = &self.state
+        let (State::Slave { master: node, .. } | State::Accepted { inviter: node, .. }) =
+            &self.state
         else {
             return;
         };
@@ -166,7 +173,7 @@ impl Algorithm for Invitation {
             ("ready", State::Accepted { inviter, group })
                 if inviter == from && *group == heard.number =>
             {
-                self.state = State::Slave { master: from.clone() };
+                self.state = State::Slave { master: from.clone(), group: *group };
                 outputs.disarm(READY);
             }
             _ => {}
@@ -191,7 +198,7 @@ impl Algorithm for Invitation {
         match &self.state {
             State::Master { .. } => NodeState::Master,
             State::Inviting { .. } | State::Accepted { .. } => NodeState::Seeking,
-            State::Slave { master } => NodeState::Slave { master: master.clone() },
+            State::Slave { master, .. } => NodeState::Slave { master: master.clone() },
         }
     }
 

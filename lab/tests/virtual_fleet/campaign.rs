@@ -15,7 +15,7 @@ use crate::building::{lines, usually};
 const SEEDS: u64 = 3;
 const SEEDS_OF_OTHERS: u64 = 1;
 
-/// How many of the seeds may say nothing: chance does not always bring what it should.
+/// How many of several seeds may say nothing: chance does not always bring what it should.
 const MOST_VOID: usize = 1;
 
 /// The value of a variable of the environment.
@@ -39,6 +39,7 @@ fn every_invariant_holds_under(protocol: Protocol) {
         Some(seed) => seed..seed + 1,
         None => 1..1 + number("LIFTMESH_CAMPAIGN").unwrap_or(usual),
     };
+    let most_void = if seeds.end - seeds.start > 1 { MOST_VOID } else { 0 };
     let (mut failed, mut void) = (0, Vec::new());
     let mut mastership = Mastership::default();
     for seed in seeds {
@@ -80,7 +81,7 @@ fn every_invariant_holds_under(protocol: Protocol) {
         mastership.longest_vacant_in_loss
     );
     assert_eq!(failed, 0, "seeds have failed");
-    assert!(void.len() <= MOST_VOID, "seeds say nothing: {void:#?}");
+    assert!(void.len() <= most_void, "seeds say nothing: {void:#?}");
 }
 
 macro_rules! whatever_happens {
@@ -96,7 +97,8 @@ macro_rules! whatever_happens {
 
 elevator_fleet::for_every_protocol!(whatever_happens);
 
-/// F2 to F8, E1 to E4, E6 to E8: also as in each protocol's source, and with numbers.
+/// F2 to F8, E1 to E4, E6 to E8: also as in each protocol's source, and with numbers; usually only
+/// what once failed.
 #[test]
 fn other_settings_hold_every_invariant_too() {
     let source = |protocol| ElectionSettings::preset(protocol, Preset::Source);
@@ -113,13 +115,14 @@ fn other_settings_hold_every_invariant_too() {
         // A holder learns of orders and passes the token on, 90 ms after it was cut off.
         (source(Protocol::TokenRing), 204),
     ];
-    let nightly = [
-        source(Protocol::LowestIp),
-        source(Protocol::Bully),
-        numbers(bully::Settings::default()),
-        source(Protocol::Senior),
-    ];
-    others.extend(usually(None, Some(nightly.map(|it| (it, 1)))).into_iter().flatten());
+    if usually(false, true) {
+        others.extend([
+            (source(Protocol::LowestIp), 1),
+            (source(Protocol::Bully), 1),
+            (numbers(bully::Settings::default()), 1),
+            (source(Protocol::Senior), 1),
+        ]);
+    }
     for (election, seed) in others
         .into_iter()
         .flat_map(|(election, first)| seeds(first).map(move |seed| (election.clone(), seed)))
