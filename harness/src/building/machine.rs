@@ -5,8 +5,8 @@ use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Where the processors idle less than this part of the time, another building would starve the
-/// simulated panels of those that there are, and a panel that is starved counts as silent.
+/// Where the processors are idle for less of the time, another building would starve the simulated
+/// panels of the present ones, and a starved panel counts as silent.
 const ROOM: f64 = 0.15;
 
 /// How long a building waits for room: what uses the machine may be none of the tests.

@@ -73,7 +73,13 @@ fn name(node: usize) -> NodeId {
     NodeId::new(&format!("N{node}")).expect("a name")
 }
 
-impl<A: Algorithm> Moment<A> {
+impl<A: Algorithm + Hash> Moment<A> {
+    fn fingerprint(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.hash(&mut hasher);
+        hasher.finish()
+    }
+
     fn living(&self) -> impl Iterator<Item = (usize, &A)> {
         self.nodes.iter().enumerate().filter_map(|(node, machine)| Some((node, machine.as_ref()?)))
     }
@@ -169,17 +175,13 @@ impl<A: Algorithm + Clone + Hash> Fleet<A> {
     }
 
     fn begins_calm(&self, moment: &Moment<A>) -> bool {
-        let mut hasher = DefaultHasher::new();
-        moment.hash(&mut hasher);
-        self.calms.fetch_add(1, Ordering::Relaxed) < CALMS.0
-            || hasher.finish().is_multiple_of(CALMS.1)
+        let is_early = self.calms.fetch_add(1, Ordering::Relaxed) < CALMS.0;
+        is_early || moment.fingerprint().is_multiple_of(CALMS.1)
     }
 
     /// Delays are random by the state; a message takes 5 ms on average.
     fn settles(&self, begin: &Moment<A>) -> bool {
-        let mut hasher = DefaultHasher::new();
-        begin.hash(&mut hasher);
-        let mut random = fastrand::Rng::with_seed(hasher.finish());
+        let mut random = fastrand::Rng::with_seed(begin.fingerprint());
         let mut moment = begin.clone();
         for until in moment.armed.values_mut() {
             *until = until.mul_f64(random.f64());
